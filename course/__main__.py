@@ -1,0 +1,79 @@
+"""The course's command line: python -m course run | lab | data."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from course import data, exercise, launch, steps
+
+
+@click.group()
+def main() -> None:
+    """Run the course, open it, or fetch its data."""
+
+
+def _chosen(context, parameter, value: str) -> list[steps.Step]:
+    try:
+        return steps.parse(value)
+    except (KeyError, ValueError) as error:
+        raise click.BadParameter(error.args[0]) from None
+
+
+@main.command()
+@click.option("--steps", "chosen", default="0-7", callback=_chosen, help="1,2,5 or 8-12 or all; 0-7 if not given.")
+@click.option("--np", default=2, type=click.IntRange(1), show_default=True, help="Ranks to train on.")
+@click.option("--profile", type=click.Choice(list(launch.PROFILES)), default="cpu", show_default=True)
+@click.option("--data-dir", type=click.Path(exists=True, file_okay=False, resolve_path=True), help="Other data.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("out"), show_default=True)
+def run(chosen: list[steps.Step], np: int, profile: str, data_dir: str | None, out: Path) -> None:
+    """Execute the lessons headless; notebooks, HTML and summary.json go to --out."""
+    from course import run as runner  # papermill takes a second to import
+
+    os.environ.update(launch.environment(np))
+    try:
+        summary = runner.run(chosen, out, np, profile, data_dir)
+    except KeyboardInterrupt:
+        sys.exit(f"Interrupted. What had finished is in {out}.")
+    failed = [notebook["name"] for notebook in summary["notebooks"] if notebook["status"] != "passed"]
+    click.echo(
+        f"{len(chosen) - len(failed)} of {len(chosen)} notebooks passed in {summary['seconds']:.0f} s: see {out}"
+    )
+    sys.exit(1 if failed else 0)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1)
+def lab(arguments: tuple[str, ...]) -> None:
+    """Put the starters in place and open JupyterLab on the lessons; ARGUMENTS go to it."""
+    for step in steps.STEPS:
+        if step.script == Path(step.script).name:
+            exercise.start(step.number, step.notebook.parent)
+    os.environ.update(launch.environment(np=2))
+    os.chdir(steps.NOTEBOOKS)
+    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", *arguments])
+
+
+@main.group("data")
+def data_commands() -> None:
+    """Fetch or cut the Fashion-MNIST data set."""
+
+
+@data_commands.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+def fetch(directory: Path) -> None:
+    """Put the full data set into DIRECTORY, verified."""
+    data.fetch(directory, click.echo)
+
+
+@data_commands.command()
+@click.argument("source", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+def cut(source: Path, directory: Path) -> None:
+    """Write the course's own balanced subset of the full set in SOURCE to DIRECTORY."""
+    data.cut(source, directory, train_per_class=600, test_per_class=100)
+
+
+if __name__ == "__main__":
+    main()

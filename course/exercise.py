@@ -1,0 +1,60 @@
+"""A learner's own file: put in place from the starter, never overwritten, and shown beside the solution."""
+
+import difflib
+import html
+import shutil
+from pathlib import Path
+
+from IPython.display import HTML
+
+from course import steps
+
+
+def start(number: int, directory: str | Path = ".", fresh: bool = False) -> Path:
+    """Put a step's starter into a directory, unless the learner has a file there already, and return its path.
+
+    Args:
+        number: the step.
+        directory: where the step's notebook is.
+        fresh: begin again; the present file is kept beside it as a backup.
+    """
+    step = steps.get(number)
+    path = Path(directory) / step.script
+    if path.exists() and fresh:
+        backup = _free_name(path)
+        path.rename(backup)
+        print(f"Your {path.name} is kept as {backup.name}.")
+    if not path.exists():
+        shutil.copyfile(step.starter, path)
+    print(f"{path.name} of step {number} is yours to edit.")
+    return path
+
+
+def _free_name(path: Path) -> Path:
+    """Return a name beside the file that nothing has yet: name.backup_1.py, name.backup_2.py, ..."""
+    number = 1
+    while (backup := path.with_suffix(f".backup_{number}{path.suffix}")).exists():
+        number += 1
+    return backup
+
+
+def solution(number: int) -> HTML:
+    """Return what the step changes in the program, as a diff that is folded away until it is opened."""
+    step = steps.get(number)
+    return _folded_diff(f"The solution of step {number}", step.starter, step.solution)
+
+
+def compare(number: int, script: str | Path) -> HTML:
+    """Return how a script differs from the step's solution, as a folded diff."""
+    return _folded_diff("Your file and the solution, side by side", Path(script), steps.get(number).solution)
+
+
+def _folded_diff(summary: str, before: Path, after: Path) -> HTML:
+    colours = {"+": "#1a7f37", "-": "#c9372c", "@": "#656d76"}
+    lines = difflib.unified_diff(before.read_text().splitlines(), after.read_text().splitlines(), n=2, lineterm="")
+    shown = [
+        f'<span style="color:{colours.get(line[0], "inherit")}">{html.escape(line)}</span>'
+        for line in list(lines)[2:]  # without the two lines that name the files
+    ]
+    body = "\n".join(shown) or "No difference."
+    return HTML(f"<details><summary>{html.escape(summary)}</summary><pre>{body}</pre></details>")

@@ -1,0 +1,41 @@
+"""The figures notebooks draw: ideas, as diagrams, and what was measured in a run, as plots."""
+
+from course.figures.ideas import (
+    allreduce,
+    averaged_metrics,
+    broadcast,
+    one_voice,
+    pinning,
+    shared_epoch,
+    step_anatomy,
+    who_is_who,
+)
+from course.figures.measured import (
+    accuracies,
+    batch_times,
+    epoch_costs,
+    lines_printed,
+    processes,
+    speedup,
+    update_agreement,
+    weight_distance,
+)
+
+__all__ = [
+    "accuracies",
+    "allreduce",
+    "averaged_metrics",
+    "batch_times",
+    "broadcast",
+    "epoch_costs",
+    "lines_printed",
+    "one_voice",
+    "pinning",
+    "processes",
+    "shared_epoch",
+    "speedup",
+    "step_anatomy",
+    "update_agreement",
+    "weight_distance",
+    "who_is_who",
+]

@@ -1,0 +1,147 @@
+"""Diagrams of the ideas, drawn for as many ranks as the lesson runs."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from course.figures.style import GREY, PALE, arrow, box, canvas, plots, rank_colour
+
+
+def who_is_who(hosts: int = 2, slots: int = 2) -> Figure:
+    """Hosts with their processes: rank counts through all of them, local rank starts anew on each host."""
+    figure, ax = canvas(9, 2.6)
+    width = 8.6 / hosts - 0.3
+    for host in range(hosts):
+        x = 0.2 + host * (width + 0.3)
+        box(ax, x, 0.35, width, 2.1, face=PALE)
+        ax.text(x + 0.12, 2.2, f"host {host}", color=GREY, fontsize=10, va="center")
+        for slot in range(slots):
+            rank = host * slots + slot
+            each = (width - 0.2) / slots
+            box(
+                ax,
+                x + 0.15 + slot * each,
+                0.5,
+                each - 0.1,
+                1.5,
+                f"rank {rank}\nlocal rank {slot}",
+                rank_colour(rank),
+            )
+    ax.text(4.5, 0.12, f"size {hosts * slots}, local size {slots}", ha="center", color=GREY, fontsize=10)
+    return figure
+
+
+def pinning(hosts: int = 2, slots: int = 2) -> Figure:
+    """Each process takes the GPU of its local rank: by rank there would be no such GPU on the second host."""
+    figure, ax = canvas(9, 3.2)
+    width = 8.6 / hosts - 0.3
+    for host in range(hosts):
+        x = 0.2 + host * (width + 0.3)
+        box(ax, x, 0.1, width, 3.0, face=PALE)
+        ax.text(x + 0.12, 2.88, f"host {host}", color=GREY, fontsize=10, va="center")
+        each = (width - 0.2) / slots
+        for slot in range(slots):
+            rank = host * slots + slot
+            left = x + 0.15 + slot * each
+            box(ax, left, 1.75, each - 0.1, 0.9, f"rank {rank}\nlocal rank {slot}", rank_colour(rank))
+            arrow(ax, (left + each / 2 - 0.05, 1.72), (left + each / 2 - 0.05, 1.08), rank_colour(rank))
+            box(ax, left, 0.25, each - 0.1, 0.8, f"GPU {slot}", GREY, face="white")
+    return figure
+
+
+def one_voice(np: int = 4) -> Figure:
+    """All ranks train; one of them reports."""
+    figure, ax = canvas(9, 2.1)
+    width = 8.6 / np
+    for rank in range(np):
+        x = 0.2 + rank * width
+        box(ax, x, 0.1, width - 0.2, 0.8, f"rank {rank}\nverbose = {int(rank == 0)}", rank_colour(rank))
+    box(ax, 0.2, 1.3, 5.2, 0.65, "Epoch 1/40 … 1875/1875 … accuracy: 0.53", GREY, face="white", family="monospace")
+    arrow(ax, (0.2 + (width - 0.2) / 2, 0.93), (0.2 + (width - 0.2) / 2, 1.27), rank_colour(0))
+    return figure
+
+
+def allreduce(np: int = 4) -> Figure:
+    """Every rank gives its gradient and gets the mean of all."""
+    figure, ax = canvas(9, 3.4)
+    width = 8.6 / np
+    box(ax, 0.2, 1.4, 8.4, 0.6, "allreduce: the mean of all ranks' gradients", face=PALE)
+    for rank in range(np):
+        x = 0.2 + rank * width
+        middle = x + (width - 0.2) / 2
+        box(ax, x, 2.5, width - 0.2, 0.8, f"rank {rank}: own batch\nown gradient $g_{rank}$", rank_colour(rank))
+        arrow(ax, (middle, 2.47), (middle, 2.03), rank_colour(rank))
+        arrow(ax, (middle, 1.37), (middle, 0.93))
+        box(ax, x, 0.1, width - 0.2, 0.8, f"rank {rank}\n$w \\leftarrow w - \\eta\\,\\bar{{g}}$", rank_colour(rank))
+    return figure
+
+
+def broadcast(np: int = 4) -> Figure:
+    """Rank 0's weights replace every other rank's."""
+    figure, ax = canvas(9, 2.9)
+    width = 8.6 / np
+    for rank in range(np):
+        x = 0.2 + rank * width
+        box(ax, x, 1.9, width - 0.2, 0.8, f"rank {rank} starts\nwith $w_{rank}$", rank_colour(rank))
+        box(ax, x, 0.1, width - 0.2, 0.8, f"rank {rank} goes on\nwith $w_0$", rank_colour(0))
+        arrow(ax, (0.2 + (width - 0.2) / 2, 1.87), (x + (width - 0.2) / 2, 0.93), rank_colour(0))
+    return figure
+
+
+def shared_epoch(np: int = 4) -> Figure:
+    """An epoch before, each rank going through all the data, and after, each taking its part of the steps."""
+    figure, axes = plots(2, height=2.6)
+    for ax, parts, title in (
+        (axes[0], 1, "len(train_iter) steps a rank"),
+        (axes[1], np, "len(train_iter) // size steps"),
+    ):
+        for rank in range(np):
+            ax.barh(rank, 1 / parts, color=rank_colour(rank), height=0.6)
+        ax.set(title=title, xlabel="one rank's work in an epoch, in data sets", xlim=(0, 1.05), yticks=range(np))
+        ax.set_yticklabels([f"rank {rank}" for rank in range(np)])
+        ax.invert_yaxis()
+        ax.grid(axis="y", visible=False)
+    return figure
+
+
+def averaged_metrics(np: int = 4) -> Figure:
+    """Each rank's validation accuracy comes from its own share; the mean of them is what callbacks should read."""
+    figure, ax = canvas(9, 3.4)
+    width = 8.6 / np
+    shares = [0.87, 0.83, 0.86, 0.82, 0.88, 0.81, 0.85, 0.84][:np]
+    mean = sum(shares) / len(shares)
+    box(ax, 0.2, 1.4, 8.4, 0.6, "MetricAverageCallback: allreduce of every metric", face=PALE)
+    for rank, accuracy in enumerate(shares):
+        x = 0.2 + rank * width
+        middle = x + (width - 0.2) / 2
+        verdict = "stop" if accuracy >= 0.85 else "go on"
+        box(ax, x, 2.5, width - 0.2, 0.8, f"rank {rank}: {accuracy:.2f}\n“{verdict}”", rank_colour(rank))
+        arrow(ax, (middle, 2.47), (middle, 2.03), rank_colour(rank))
+        arrow(ax, (middle, 1.37), (middle, 0.93))
+        box(ax, x, 0.1, width - 0.2, 0.8, f"rank {rank}: {mean:.3f}\n“{'stop' if mean >= 0.85 else 'go on'}”", GREY)
+    return figure
+
+
+def step_anatomy(np: int = 4) -> Figure:
+    """What a step costs as ranks are added: each computes on its own batch, then all exchange gradients."""
+    figure, (left, right) = plots(2, height=2.8)
+    for rank in range(np):
+        left.barh(rank, 1.0, color=rank_colour(rank), height=0.6)
+        left.barh(rank, 0.2, left=1.0, color="#d1d5db", height=0.6)
+    left.set(title="One step", xlabel="time", xticks=[], yticks=range(np))
+    left.set_yticklabels([f"rank {rank}" for rank in range(np)])
+    left.text(0.5, -0.6, "compute", ha="center", fontsize=9)
+    left.text(1.1, -0.6, "allreduce", ha="center", fontsize=9)
+    left.set_ylim(np - 0.4, -0.9)
+    left.grid(axis="y", visible=False)
+    ranks = _powers_of_two(16)
+    for share in (0.0, 0.1, 0.25):
+        right.plot(
+            ranks, [n if n == 1 else n / (1 + share) for n in ranks], marker="o", label=f"{share:.0%} of compute"
+        )
+    right.set(title="Speed-up, if exchanging costs …", xlabel="ranks", xticks=ranks)
+    right.legend(frameon=False)
+    return figure
+
+
+def _powers_of_two(most: int) -> list[int]:
+    return [int(n) for n in 2 ** np.arange(int(np.log2(most)) + 1)]

@@ -1,0 +1,168 @@
+"""Plots of what ranks really did, drawn from launch.Run."""
+
+from statistics import mean, median
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from course.figures.style import GREY, box, canvas, plots, rank_colour
+from course.launch import Run
+
+
+def batch_times(run: Run) -> Figure:
+    """Seconds a batch took on rank 0: the first one pays for building the graph."""
+    figure, (ax,) = plots()
+    record = run.records[0]
+    times = np.diff([record.epochs[0].start, *record.batch_ends[: record.epochs[0].steps]])
+    ax.bar(range(1, len(times) + 1), times, color=rank_colour(0))
+    ax.set(title="Batches of the first epoch", xlabel="batch", ylabel="seconds", yscale="log")
+    return figure
+
+
+def processes(runs: dict[str, Run]) -> Figure:
+    """For each run, what each of its processes knew of itself when training began."""
+    figure, ax = canvas(9, 1.55 * len(runs))
+    for row, (title, run) in enumerate(runs.items()):
+        top = 1.55 * (len(runs) - row)
+        ax.text(0.2, top - 0.18, title, fontsize=11, va="center")
+        width = 8.6 / len(run.records)
+        for record in run.records:
+            text = f"process {record.pid}\n"
+            text += (
+                "rank {} of {}, local rank {}".format(*record.horovod)
+                if record.horovod
+                else "knows of no other process"
+            )
+            text += f"\nsees {', '.join(record.gpus) or 'no GPU'}"
+            colour = rank_colour(record.horovod[0]) if record.horovod else GREY
+            box(ax, 0.2 + record.rank * width, top - 1.45, width - 0.2, 1.05, text, colour, size=9)
+    return figure
+
+
+def lines_printed(runs: dict[str, Run]) -> Figure:
+    """How many lines each rank printed in each run."""
+    figure, axes = plots(len(runs), height=2.8)
+    most = max(len(lines) for run in runs.values() for lines in run.output.values())
+    for ax, (title, run) in zip(axes, runs.items(), strict=True):
+        for rank in range(run.np):
+            count = len(run.output.get(rank, []))
+            ax.bar(rank, count, color=rank_colour(rank))
+            ax.text(rank, count, str(count), ha="center", va="bottom")
+        ax.set(title=title, ylabel="lines printed", ylim=(0, most * 1.15), xticks=range(run.np))
+        ax.set_xticklabels([f"rank {rank}" for rank in range(run.np)])
+    return figure
+
+
+def weight_distance(runs: dict[str, Run]) -> Figure:
+    """How far each rank's trainable weights are from rank 0's after each batch, relative to the size of rank 0's."""
+    figure, axes = plots(len(runs))
+    highest = 0.0
+    for ax, (title, run) in zip(axes, runs.items(), strict=True):
+        zero = run.records[0].weights
+        for record in run.records:
+            batches = min(len(record.weights), len(zero))
+            gap = np.linalg.norm(record.weights[:batches] - zero[:batches], axis=1)
+            distance = gap / np.linalg.norm(zero[:batches], axis=1)
+            highest = max(highest, distance.max())
+            ax.plot(distance, color=rank_colour(record.rank), marker=".", label=f"rank {record.rank}")
+        ax.set(title=title, xlabel="batches done", ylabel="distance from rank 0's weights")
+        ax.legend(frameon=False)
+    for ax in axes:
+        ax.set_ylim(-0.04 * highest, 1.1 * highest or 1)
+    return figure
+
+
+def update_agreement(runs: dict[str, Run]) -> Figure:
+    """The cosine of the angle between each rank's update and rank 0's, batch by batch: 1 where they are the same."""
+    figure, axes = plots(len(runs))
+    for ax, (title, run) in zip(axes, runs.items(), strict=True):
+        # Not from the first batch on: a broadcast at its end moves weights too, and is no update.
+        zero = np.diff(run.records[0].weights[1:], axis=0)
+        for record in run.records[1:]:
+            own = np.diff(record.weights[1:], axis=0)
+            batches = min(len(own), len(zero))
+            dot = np.sum(own[:batches] * zero[:batches], axis=1)
+            cosine = dot / np.linalg.norm(own[:batches], axis=1) / np.linalg.norm(zero[:batches], axis=1)
+            ax.plot(
+                range(2, batches + 2), cosine, color=rank_colour(record.rank), marker=".", label=f"rank {record.rank}"
+            )
+        ax.axhline(1, color=GREY, linewidth=0.8, linestyle=":")
+        ax.set(title=title, xlabel="batch", ylabel="agreement with rank 0's update", ylim=(-0.3, 1.1))
+        ax.legend(frameon=False)
+    return figure
+
+
+def epoch_costs(runs: dict[str, Run], batch_size: int, train_samples: int) -> Figure:
+    """Data sets that all ranks together go through in an epoch, and the seconds an epoch takes, first one left out."""
+    figure, (left, right) = plots(2, height=3)
+    for column, run in enumerate(runs.values()):
+        base = 0.0
+        for record in run.records:
+            share = mean(epoch.steps for epoch in record.epochs) * batch_size / train_samples
+            left.bar(column, share, bottom=base, color=rank_colour(record.rank), width=0.6)
+            left.text(
+                column, base + share / 2, f"rank {record.rank}: {share:.2f}", ha="center", va="center", color="white"
+            )
+            base += share
+        later = [epoch.train_end - epoch.start for epoch in run.records[0].epochs[1:]]
+        right.bar(column, median(later), color=GREY, width=0.6)
+        right.text(column, median(later), f"{median(later):.1f} s", ha="center", va="bottom")
+    left.axhline(1, color=GREY, linewidth=0.8, linestyle=":")
+    left.set(title="Work of one epoch", ylabel="passes over the training set")
+    right.set(title="Time of one epoch", ylabel="seconds")
+    for ax in (left, right):
+        ax.set_xticks(range(len(runs)), runs.keys())
+    return figure
+
+
+def accuracies(runs: dict[str, Run]) -> Figure:
+    """Validation accuracy on each rank, epoch by epoch: its own, and the one that the callbacks behind it read."""
+    figure, axes = plots(len(runs))
+    for ax, (title, run) in zip(axes, runs.items(), strict=True):
+        for record in run.records:
+            epochs = range(1, len(record.epochs) + 1)
+            colour = rank_colour(record.rank)
+            own = [epoch.own_logs["val_accuracy"] for epoch in record.epochs]
+            read = [epoch.final_logs["val_accuracy"] for epoch in record.epochs]
+            ax.plot(epochs, own, color=colour, linestyle=":", marker=".", label=f"rank {record.rank}, own share")
+            width = 5 if record.rank == 0 else 2  # equal lines lie on each other and both show
+            ax.plot(
+                epochs, read, color=colour, linewidth=width, alpha=0.8, label=f"rank {record.rank}, read by callbacks"
+            )
+        ax.set(title=title, xlabel="epoch", ylabel="validation accuracy", xticks=epochs)
+        ax.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def images_per_second(run: Run, batch_size: int) -> float:
+    """Return the images a second that all ranks together trained on, from the median step of all epochs."""
+    steps = []
+    for record in run.records:
+        ends = iter(record.batch_ends)
+        for epoch in record.epochs:
+            in_epoch = [next(ends) for _ in range(epoch.steps)]
+            steps += list(np.diff(in_epoch))
+    return run.np * batch_size / median(steps)
+
+
+def speedup(runs: list[Run], batch_size: int) -> Figure:
+    """Images a second, speed-up and efficiency over the number of ranks, beside what would be ideal."""
+    figure, (left, right) = plots(2, height=3)
+    ranks = [run.np for run in runs]
+    rates = [images_per_second(run, batch_size) for run in runs]
+    ideal = [rates[0] / ranks[0] * n for n in ranks]
+    left.plot(ranks, ideal, color=GREY, linestyle=":", label="ideal")
+    left.plot(ranks, rates, color=rank_colour(0), marker="o", label="measured")
+    left.set(
+        title="Throughput",
+        xlabel="ranks",
+        ylabel="images/sec, all ranks",
+        xticks=ranks,
+        ylim=(0, max(ideal + rates) * 1.15),
+    )
+    left.legend(frameon=False)
+    for n, rate, best in zip(ranks, rates, ideal, strict=True):
+        right.bar(str(n), rate / best, color=rank_colour(0), width=0.6)
+        right.text(str(n), rate / best, f"{rate / best:.0%}", ha="center", va="bottom")
+    right.set(title="Efficiency", xlabel="ranks", ylabel="measured / ideal", ylim=(0, 1.3))
+    return figure

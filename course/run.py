@@ -1,0 +1,153 @@
+"""Execute the course's notebooks headless with papermill, show how they get on, and sum up."""
+
+import json
+import re
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import papermill
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbconvert import HTMLExporter
+from papermill.exceptions import PapermillExecutionError
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from course.steps import Step
+
+TIMEOUT = 900  # seconds a notebook may take
+
+# What a notebook is given besides np, profile and script: the CPU's figures are the notebooks' own.
+PARAMETERS = {"cpu": {}, "gpu": {"train_samples": 6000, "test_samples": 1000}}
+
+_COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Display:
+    """Show on a terminal a live bar a notebook with the output above it, and elsewhere plain lines."""
+
+    def __init__(self, console: Console):
+        """Draw on this console."""
+        self.console = console
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("cell"),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self.pending = ""
+
+    def begin(self, name: str, title: str, cells: int) -> None:
+        """Begin with a notebook."""
+        self.name, self.cells = name, cells
+        self.task = self.progress.add_task(f"{name}  {title}", total=cells)
+        if not self.console.is_terminal:
+            self.console.print(f"{name}  {escape(title)}", highlight=False)
+
+    def cell(self, cell, cell_index: int) -> None:
+        """Take note that a cell begins."""
+        self.progress.update(self.task, completed=cell_index)
+        if not self.console.is_terminal and cell.cell_type == "code":
+            self.console.print(f"{self.name}  cell {cell_index + 1}/{self.cells}", highlight=False)
+
+    def write(self, text: str) -> None:
+        """Print a notebook's output as it comes, whole lines only."""
+        *lines, self.pending = (self.pending + text).split("\n")
+        for line in lines:
+            self.console.print(f"  {escape(line)}", style="dim", highlight=False, soft_wrap=True)
+
+    def flush(self) -> None:
+        """Do nothing: papermill wants a file."""
+
+    def end(self, result: dict) -> None:
+        """Say how the notebook ended."""
+        self.progress.update(self.task, completed=self.cells)
+        self.progress.stop_task(self.task)
+        style = "green" if result["status"] == "passed" else "bold red"
+        self.console.print(
+            f"{result['name']}  {result['status']} in {result['seconds']:.0f} s", style=style, highlight=False
+        )
+        if result["error"]:
+            self.console.print(escape(result["error"]), highlight=False, soft_wrap=True)
+
+
+def run(
+    chosen: list[Step],
+    out: Path,
+    np: int,
+    profile: str,
+    data_dir: str | None = None,
+    timeout: float = TIMEOUT,
+    console: Console | None = None,
+) -> dict:
+    """Execute the notebooks of these steps, each with its solution as the script.
+
+    Args:
+        chosen: the steps.
+        out: the directory for executed notebooks, an HTML of each, and summary.json.
+        np: how many ranks.
+        profile: "cpu" or "gpu".
+        data_dir: where the data set is; the course's own subset if None.
+        timeout: seconds that each notebook may take.
+        console: where to show progress; standard output if None.
+
+    Returns:
+        What summary.json holds: {"np", "profile", "notebooks": [{"name", "step", "status", "seconds", "error"}],
+        "seconds"}, with status "passed", "failed" or "timeout", and error None or the reason.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    display = Display(console or Console())
+    summary = {"np": np, "profile": profile, "notebooks": [], "seconds": 0.0}
+    began = time.perf_counter()
+    with display.progress:
+        for step in chosen:
+            parameters = {"np": np, "profile": profile, "script": str(step.solution), "data_dir": data_dir}
+            result = execute(step.notebook, out, step.title, parameters | PARAMETERS[profile], display, timeout)
+            summary["notebooks"].append({"name": step.name, "step": step.number} | result)
+            summary["seconds"] = round(time.perf_counter() - began, 1)
+            (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    return summary
+
+
+def execute(notebook: Path, out: Path, title: str, parameters: dict, display: Display, timeout: float) -> dict:
+    """Execute one notebook in a folder of its own, write it and its HTML to out, and return how it went."""
+    began = time.perf_counter()
+    executed = out / notebook.name
+    display.begin(notebook.stem, title, len(json.loads(notebook.read_text())["cells"]))
+    status, error = "passed", None
+    with tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch:
+        try:
+            papermill.execute_notebook(
+                str(notebook),
+                str(executed),
+                parameters=parameters,
+                cwd=scratch,
+                progress_bar=False,
+                stdout_file=display,
+                stderr_file=display,
+                on_cell_start=display.cell,
+                timeout_func=lambda cell: max(1, int(timeout - (time.perf_counter() - began))),
+            )
+        except PapermillExecutionError as failure:
+            status, error = "failed", _explain(failure)
+        except CellTimeoutError:
+            status, error = "timeout", f"The notebook was ended after its {timeout:g} s."
+        except DeadKernelError:
+            status, error = "failed", "The notebook's kernel was killed. Often this is the system, short of memory."
+    with suppress(FileNotFoundError):
+        page, _ = HTMLExporter().from_filename(str(executed))
+        executed.with_suffix(".html").write_text(page)
+    result = {"status": status, "seconds": round(time.perf_counter() - began, 1), "error": error}
+    display.end({"name": notebook.stem} | result)
+    return result
+
+
+def _explain(failure: PapermillExecutionError) -> str:
+    """Return where and why a notebook failed, in its own words."""
+    shown = _COLOUR_CODES.sub("", "\n".join(failure.traceback))
+    return f"cell {failure.cell_index + 1}: {shown.strip()}"

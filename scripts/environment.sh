@@ -1,0 +1,34 @@
+# Make the course's environment in .venv, as uv.lock says, and put it on PATH. Sourced by the other scripts.
+# COURSE_EXTRA=gpu makes the one with CUDA in place of the one for CPUs.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+uv_version=0.13.8
+
+stop() {
+    echo "Set-up: $1" >&2
+    exit 1
+}
+
+[ "$(uname -sm)" = "Linux x86_64" ] ||
+    stop "this is $(uname -sm), and TensorFlow, Horovod and MPI come built for Linux x86_64 only. Use such a machine, a virtual one or a container."
+
+if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/made-from.lock"; then
+    python=$(command -v python3.11 || command -v python3 || true)
+    [ -n "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
+        stop "Python 3.11 is needed and was not found. Install it, for instance with: apt-get install python3.11, or pyenv install 3.11"
+    "$python" -m pip --version >/dev/null 2>&1 ||
+        stop "pip is needed and was not found. Install it, for instance with: apt-get install python3-pip"
+    command -v "${CXX:-g++}" >/dev/null ||
+        stop "a C++ compiler is needed, to build Horovod, and was not found. Install it, for instance with: apt-get install g++"
+    echo "Set-up: making the environment in .venv (some minutes the first time, while Horovod is built)" >&2
+    (
+        flock 9
+        [ -x "$root/.tools/bin/uv" ] || "$python" -m pip install --quiet --disable-pip-version-check \
+            --root-user-action=ignore --target "$root/.tools" "uv==$uv_version" || stop "uv could not be installed with pip: see above."
+        "$root/.tools/bin/uv" sync --quiet --project "$root" --frozen --python "$python" --extra "${COURSE_EXTRA:-cpu}" ||
+            stop "uv could not make the environment: see above. If Horovod's build failed, 'uv cache clean horovod' and a second try rule out a stale one."
+        cp "$root/uv.lock" "$root/.venv/made-from.lock"
+    ) 9>"$root/.setup.lock" || exit 1
+fi
+
+export PATH="$root/.venv/bin:$root/.tools/bin:$PATH"

@@ -113,7 +113,7 @@ def fetch(directory: Path, say: Callable[[str], None] = print) -> None:
                 for file in FULL_SET:
                     whole = Path(scratch) / f"{file}.whole"
                     shutil.copyfile(found / file, whole)
-                    os.replace(whole, directory / file)
+                    whole.replace(directory / file)
             except Exception as error:  # a source may fail in any way: it is told, and the next one is tried
                 refusals.append(f"{name}: {error}")
                 say(f"{name} does not have it: {error}")

@@ -49,6 +49,12 @@ def compare(number: int, script: str | Path) -> HTML:
     return _folded_diff("Your file and the solution, side by side", Path(script), steps.get(number).solution)
 
 
+def whole_part(number: int) -> HTML:
+    """Return all that changed from the part's first program to a step's solution, as a folded diff."""
+    first = next(step for step in steps.STEPS if step.script == steps.get(1).script)
+    return _folded_diff("All steps in one diff", first.starter, steps.get(number).solution)
+
+
 def _folded_diff(summary: str, before: Path, after: Path) -> HTML:
     colours = {"+": "#1a7f37", "-": "#c9372c", "@": "#656d76"}
     lines = difflib.unified_diff(before.read_text().splitlines(), after.read_text().splitlines(), n=2, lineterm="")

@@ -34,6 +34,7 @@ class Run:
 
     command: str
     np: int
+    began: float = 0.0  # seconds since 1970
     seconds: float = 0.0
     output: dict[int, list[str]] = field(default_factory=dict)  # rank -> its lines, as a terminal would show them
     notices: list[str] = field(default_factory=list)  # what mpirun itself said
@@ -46,6 +47,15 @@ class RunError(RuntimeError):
     def _render_traceback_(self):
         """Show the message alone in a notebook: the lines of this module are no help to a learner."""
         return [f"{type(self).__name__}: {self}"]
+
+
+def gpu_count() -> int:
+    """Return how many NVIDIA GPUs this machine has, without starting TensorFlow."""
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    return len(listed.stdout.splitlines())
 
 
 def environment(np: int) -> dict[str, str]:
@@ -113,7 +123,7 @@ def script(
         if value is not None
         for part in (f"--{name.replace('_', '-')}", str(value))
     ]
-    shown = ["mpirun", "-np", str(np), "python", str(path), *arguments]
+    shown = ["mpirun", "-np", str(np), "python", Path(path).name, *arguments]
     variables = dict(variables or {})
     if weights:
         variables["COURSE_WATCH_WEIGHTS"] = "1"
@@ -142,7 +152,7 @@ def mpirun(
     """
     run = Run(shown or shlex.join(["mpirun", "-np", str(np), *command]), np)
     say(f"$ {run.command}")
-    began = time.perf_counter()
+    run.began = time.time()
     process = subprocess.Popen(
         ["mpirun", "--output", "rank", "-np", str(np), *command],
         stdin=subprocess.DEVNULL,
@@ -163,7 +173,7 @@ def mpirun(
         timer.cancel()
         _end(process)
         process.stdout.close()
-    run.seconds = time.perf_counter() - began
+    run.seconds = time.time() - run.began
     if out_of_time.is_set():
         raise RunError(f"The run was ended after its {timeout:g} s. {_last_words(run, range(np))}")
     if code:

@@ -16,7 +16,7 @@ if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/ma
     python=$(command -v python3.11 || command -v python3 || true)
     [ -n "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
         stop "Python 3.11 is needed and was not found. Install it, for instance with: apt-get install python3.11, or pyenv install 3.11"
-    "$python" -m pip --version >/dev/null 2>&1 ||
+    [ -x "$root/.tools/bin/uv" ] || "$python" -m pip --version >/dev/null 2>&1 ||
         stop "pip is needed and was not found. Install it, for instance with: apt-get install python3-pip"
     command -v "${CXX:-g++}" >/dev/null ||
         stop "a C++ compiler is needed, to build Horovod, and was not found. Install it, for instance with: apt-get install g++"

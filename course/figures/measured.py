@@ -166,3 +166,33 @@ def speedup(runs: list[Run], batch_size: int) -> Figure:
         right.text(str(n), rate / best, f"{rate / best:.0%}", ha="center", va="bottom")
     right.set(title="Efficiency", xlabel="ranks", ylabel="measured / ideal", ylim=(0, 1.3))
     return figure
+
+
+def time_shares(runs: list[Run]) -> Figure:
+    """How the seconds of each run divide into start-up, the first epoch's first batch, training, and validation."""
+    figure, (ax,) = plots(height=2.8)
+    colours = {"start and imports": "#9ca3af", "first batch": "#E69F00", "training": "#0072B2", "the rest": "#d1d5db"}
+    for run in runs:
+        epochs, ends = run.records[0].epochs, run.records[0].batch_ends
+        first = ends[0] - epochs[0].start
+        training = sum(epoch.train_end - epoch.start for epoch in epochs) - first
+        shares = [epochs[0].start - run.began, first, training]
+        left = 0.0
+        for (name, colour), seconds in zip(colours.items(), [*shares, run.seconds - sum(shares)], strict=True):
+            ax.barh(str(run.np), seconds, left=left, color=colour, height=0.6, label=name if run is runs[0] else None)
+            left += seconds
+    ax.set(title="Where a run's seconds go", xlabel="seconds", ylabel="ranks")
+    ax.grid(axis="y", visible=False)
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=4)
+    return figure
+
+
+def images(arrays: np.ndarray, names: list[str]) -> Figure:
+    """Grey images of shape (n, height, width) in one row, each with its name."""
+    figure, axes = plots(len(arrays), height=1.4)
+    figure.set_size_inches(9, 1.4)
+    for ax, array, name in zip(axes, arrays, names, strict=True):
+        ax.imshow(array, cmap="gray_r")
+        ax.set_title(name, fontsize=8)
+        ax.axis("off")
+    return figure

@@ -19,6 +19,7 @@ def rank_colour(rank: int) -> str:
 def plots(count: int = 1, height: float = 3.2) -> tuple[Figure, list[Axes]]:
     """Return a figure with so many plots side by side."""
     figure, axes = plt.subplots(1, count, figsize=(4.4 * count + 0.6, height), layout="constrained", squeeze=False)
+    plt.close(figure)  # or a notebook would show it twice: as the cell's result, and as pyplot's open figure
     for ax in axes[0]:
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(axis="y", color="#e5e7eb", linewidth=0.8)
@@ -29,6 +30,7 @@ def plots(count: int = 1, height: float = 3.2) -> tuple[Figure, list[Axes]]:
 def canvas(width: float, height: float) -> tuple[Figure, Axes]:
     """Return a figure of this size in inches, without axes, whose coordinates are inches too."""
     figure, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    plt.close(figure)
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.axis("off")
     return figure, ax

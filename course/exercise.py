@@ -10,8 +10,8 @@ from IPython.display import HTML
 from course import steps
 
 
-def start(number: int, directory: str | Path = ".", fresh: bool = False) -> Path:
-    """Put a step's starter into a directory, unless the learner has a file there already, and return its path.
+def start(number: int, directory: str | Path = ".", fresh: bool = False) -> None:
+    """Put a step's starter into a directory, unless the learner has a file there already.
 
     Args:
         number: the step.
@@ -27,7 +27,6 @@ def start(number: int, directory: str | Path = ".", fresh: bool = False) -> Path
     if not path.exists():
         shutil.copyfile(step.starter, path)
     print(f"{path.name} of step {number} is yours to edit.")
-    return path
 
 
 def _free_name(path: Path) -> Path:

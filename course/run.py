@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import tempfile
 import time
 from contextlib import suppress
@@ -121,6 +122,10 @@ def execute(notebook: Path, out: Path, title: str, parameters: dict, display: Di
     display.begin(notebook.stem, title, len(json.loads(notebook.read_text())["cells"]))
     status, error = "passed", None
     with tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch:
+        # The lesson's other files come along, but not a learner's own.
+        shutil.copytree(
+            notebook.parent, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", "logs", ".*")
+        )
         try:
             papermill.execute_notebook(
                 str(notebook),

@@ -107,6 +107,7 @@ def epoch_costs(runs: dict[str, Run], batch_size: int, train_samples: int) -> Fi
         later = [epoch.train_end - epoch.start for epoch in run.records[0].epochs[1:]]
         right.bar(column, median(later), color=GREY, width=0.6)
         right.text(column, median(later), f"{median(later):.1f} s", ha="center", va="bottom")
+    right.set_ylim(0, right.get_ylim()[1] * 1.1)
     left.axhline(1, color=GREY, linewidth=0.8, linestyle=":")
     left.set(title="Work of one epoch", ylabel="passes over the training set")
     right.set(title="Time of one epoch", ylabel="seconds")

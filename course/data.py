@@ -80,7 +80,7 @@ def _parse_idx(path: Path, item_shape: tuple[int, ...]) -> np.ndarray:
     except (EOFError, zlib.error) as error:
         raise DataError(f"Data file {path} is damaged: {error}. {_cure(path.parent)}") from None
     header = 4 + 4 * (1 + len(item_shape))
-    count, *shape = np.frombuffer(raw[4:header], ">u4").tolist() or [0]
+    count, *shape = np.frombuffer(raw[4:header].ljust(header - 4, b"\0"), ">u4").tolist()
     magic = bytes([0, 0, 8, 1 + len(item_shape)])
     if raw[:4] != magic or tuple(shape) != item_shape or len(raw) != header + count * int(np.prod(item_shape)):
         raise DataError(f"Data file {path} does not hold what its name says. {_cure(path.parent)}")

@@ -1,6 +1,5 @@
 """Start ranks under mpirun, pass on what they print, and end every one of them, whatever happens."""
 
-import ctypes
 import os
 import re
 import shlex
@@ -154,16 +153,15 @@ def mpirun(
     say(f"$ {run.command}")
     run.began = time.time()
     process = subprocess.Popen(
-        ["mpirun", "--output", "rank", "-np", str(np), *command],
-        stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "course.guard", "mpirun", "--output", "rank", "-np", str(np), *command],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment(np) | (variables or {}),
         start_new_session=True,
-        preexec_fn=_end_with_parent,
     )
     out_of_time = threading.Event()
-    timer = threading.Timer(timeout, lambda: (out_of_time.set(), _end(process)))
+    timer = threading.Timer(timeout, lambda: (out_of_time.set(), process.stdin.close()))
     try:
         timer.start()
         for line in process.stdout:
@@ -171,7 +169,8 @@ def mpirun(
         code = process.wait()
     finally:
         timer.cancel()
-        _end(process)
+        process.stdin.close()
+        process.wait()
         process.stdout.close()
     run.seconds = time.time() - run.began
     if out_of_time.is_set():
@@ -179,25 +178,6 @@ def mpirun(
     if code:
         raise RunError(_reason(run, code))
     return run
-
-
-_libc = ctypes.CDLL(None)
-
-
-def _end_with_parent() -> None:
-    """Have mpirun told to end, which ends its ranks, when the process that started it is gone, even by kill -9."""
-    _libc.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-
-
-def _end(process: subprocess.Popen) -> None:
-    """End mpirun and with it the ranks, by asking first."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 def _take(line: str, run: Run, say: Callable[[str], None]) -> None:
@@ -242,10 +222,9 @@ def _reason(run: Run, code: int) -> str:
     if exited := _EXITED.search(notices):
         rank, status = int(exited[1]), exited[2]
         return f"Rank {rank} ended with exit status {status}. {_last_words(run, [rank])}"
-    if code < 0:
-        return (
-            f"mpirun itself was killed by signal {-code} ({signal.Signals(-code).name}), and its ranks ended with it."
-        )
+    if code > 128:
+        name = signal.Signals(code - 128).name
+        return f"mpirun itself was killed by signal {code - 128} ({name}), and its ranks ended with it."
     return f"mpirun ended with exit status {code}.\n{notices}"
 
 

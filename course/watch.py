@@ -8,13 +8,11 @@ trainable weights after every batch are kept too; where COURSE_WATCH_ONE_CORE is
 In the script's arguments, {rank} becomes the rank's number.
 """
 
-import ctypes
 import functools
 import inspect
 import json
 import os
 import runpy
-import signal
 import sys
 import time
 import traceback
@@ -143,7 +141,6 @@ def _print_own_traceback(error: BaseException, script: str) -> None:
 
 def main(directory: str, script: str, *arguments: str) -> int:
     """Run the script as the main program, write this rank's record, and return the exit status."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: a rank ends with its mpirun, however that ended
     record = Record(rank=int(os.environ.get("OMPI_COMM_WORLD_RANK", "0")), pid=os.getpid())
     if "COURSE_WATCH_ONE_CORE" in os.environ:
         cores = sorted(os.sched_getaffinity(0))

@@ -1,0 +1,44 @@
+"""What several test files share."""
+
+import os
+import uuid
+
+import psutil
+import pytest
+
+from course import steps
+
+TINY = {"widen_factor": 1, "train_samples": 128, "test_samples": 64, "epochs": 2, "seed": "{rank}"}
+
+
+@pytest.fixture
+def leftovers(monkeypatch):
+    """Return a function that gives the processes, of all that the test started, which are still there.
+
+    They are known by a variable that every descendant inherits.
+    """
+    mark = str(uuid.uuid4())
+    monkeypatch.setenv("COURSE_TEST_MARK", mark)
+
+    def marked() -> list[psutil.Process]:
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.pid != os.getpid() and process.environ().get("COURSE_TEST_MARK") == mark:
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+        return found
+
+    def wait_and_find() -> list[psutil.Process]:
+        _, alive = psutil.wait_procs(marked(), timeout=30)
+        return [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+    yield wait_and_find
+    for process in marked():
+        process.kill()
+
+
+@pytest.fixture(params=steps.STEPS, ids=lambda step: step.name)
+def step(request):
+    return request.param

@@ -1,0 +1,129 @@
+"""Ranks under mpirun: whatever happens to them, it is named, and nothing of them is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from course import launch
+
+HVD = "import os, time\nimport horovod.tensorflow as hvd, tensorflow as tf\nhvd.init()\n"
+
+
+@pytest.fixture
+def program(tmp_path):
+    def write(text: str):
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("printed", "seen"),
+    [
+        ("plain", "plain"),
+        ("a\rb\rc", "c"),
+        ("1/2 [=>..]\b\b\b\r2/2 [====]", "2/2 [====]"),
+        ("progress\r", "progress"),
+        ("", ""),
+    ],
+)
+def test_a_line_is_kept_as_a_terminal_shows_it(printed, seen):
+    assert launch.as_terminal(printed) == seen
+
+
+def test_the_user_s_own_settings_win(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    assert launch.environment(np=2)["OMP_NUM_THREADS"] == "7"
+
+
+def test_a_script_that_is_not_there_is_named():
+    with pytest.raises(launch.RunError, match=r"no file nowhere\.py"):
+        launch.script("nowhere.py", np=2)
+
+
+def test_ranks_are_told_who_they_are():
+    say = []
+    code = "import os; print(os.environ['OMPI_COMM_WORLD_RANK'], os.environ['OMPI_COMM_WORLD_LOCAL_RANK'])"
+    run = launch.mpirun([sys.executable, "-c", code], np=3, say=say.append)
+    assert run.output == {0: ["0 0"], 1: ["1 1"], 2: ["2 2"]}
+    assert say[0].startswith("$ mpirun -np 3") and sorted(say[1:]) == ["[0] 0 0", "[1] 1 1", "[2] 2 2"]
+
+
+def test_an_exit_status_is_named_with_the_rank_and_its_last_lines(leftovers):
+    code = "import os, sys, time; os.environ['OMPI_COMM_WORLD_RANK'] == '1' and sys.exit('no luck'); time.sleep(99)"
+    with pytest.raises(launch.RunError, match=r"Rank 1 ended with exit status 1.*\n\[1\] no luck"):
+        launch.mpirun([sys.executable, "-c", code], np=2)
+    assert leftovers() == []
+
+
+def test_time_runs_out(leftovers):
+    with pytest.raises(launch.RunError, match=r"ended after its 1 s"):
+        launch.mpirun(["sleep", "99"], np=2, timeout=1)
+    assert leftovers() == []
+
+
+def test_a_killed_launcher_is_named(leftovers):
+    with pytest.raises(launch.RunError, match=r"mpirun itself was killed by signal 9 \(SIGKILL\)"):
+        launch.mpirun(["bash", "-c", "kill -9 $PPID; sleep 99"], np=1)
+    assert leftovers() == []
+
+
+@pytest.mark.slow
+def test_a_killed_rank_is_named(program, leftovers):
+    path = program(HVD + "if hvd.rank() == 1: os.kill(os.getpid(), 9)\nhvd.allreduce(tf.ones(1))")
+    with pytest.raises(launch.RunError, match=r"Rank 1 was killed by signal 9 \(SIGKILL\)"):
+        launch.script(path, np=2)
+    assert leftovers() == []
+
+
+@pytest.mark.slow
+def test_an_exception_on_one_rank_is_shown_in_the_script_s_own_lines(program, leftovers):
+    path = program(HVD + "if hvd.rank() == 1: raise ValueError('odd rank')\nhvd.allreduce(tf.ones(1))")
+    with pytest.raises(launch.RunError) as caught:
+        launch.script(path, np=2)
+    message = str(caught.value)
+    assert "Rank 1 ended" in message and "ValueError: odd rank" in message and "program.py" in message
+    assert "watch.py" not in message and "runpy" not in message
+    assert leftovers() == []
+
+
+@pytest.mark.slow
+def test_a_collective_that_one_rank_never_joins_is_named(program, leftovers):
+    path = program(HVD + "while hvd.rank() == 1: time.sleep(1)\nhvd.allreduce(tf.ones(1))")
+    soon = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "1", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "3"}
+    with pytest.raises(launch.RunError, match="rank 1 never took part in HorovodAllreduce"):
+        launch.script(path, np=2, variables=soon)
+    assert leftovers() == []
+
+
+@pytest.mark.slow
+def test_a_rank_that_is_done_early_is_explained(program, leftovers):
+    path = program(HVD + "if hvd.rank() == 0: hvd.allreduce(tf.ones(1))")
+    with pytest.raises(launch.RunError, match="Rank 0 waited in a collective"):
+        launch.script(path, np=2)
+    assert leftovers() == []
+
+
+# Prints a line of each rank, so that the test knows that both are up, and would sleep for long.
+SLEEPERS = """
+from course import launch
+launch.mpirun(["bash", "-c", "echo up; sleep 99"], np=2)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_ranks_end_with_the_process_that_started_them(leftovers, number):
+    process = subprocess.Popen([sys.executable, "-u", "-c", SLEEPERS], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    up = 0
+    while up < 2:
+        up += process.stdout.readline().endswith(b"up\n")
+    os.kill(process.pid, number)
+    process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert leftovers() == []

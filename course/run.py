@@ -119,7 +119,7 @@ def execute(notebook: Path, out: Path, title: str, parameters: dict, display: Di
     """Execute one notebook in a folder of its own, write it and its HTML to out, and return how it went."""
     began = time.perf_counter()
     executed = out / notebook.name
-    display.begin(notebook.stem, title, len(json.loads(notebook.read_text())["cells"]))
+    display.begin(notebook.stem, title, len(json.loads(notebook.read_text())["cells"]) + 1)  # papermill adds one
     status, error = "passed", None
     with tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch:
         # The lesson's other files come along, but not a learner's own.

@@ -1,0 +1,70 @@
+"""A lesson in a real browser: JupyterLab opens it, runs a cell, and shows its result."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from course.steps import ROOT
+
+pytestmark = pytest.mark.slow
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture
+def address(tmp_path):
+    """The address of a JupyterLab on a copy of the course, started by scripts/lab as a learner does."""
+    checkout = tmp_path / "a copy"
+    tracked = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True)
+    for name in tracked.splitlines():
+        if (ROOT / name).is_file():
+            (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, checkout / name)
+    options = ["--no-browser", "--ip=127.0.0.1", "--port=0", "--allow-root", "--IdentityProvider.token=a-token"]
+    log = (tmp_path / "lab.log").open("w+")
+    server = subprocess.Popen(
+        [ROOT / ".venv" / "bin" / "python", "-m", "course", "lab", "--", *options],
+        cwd=checkout,
+        env={"PATH": f"{ROOT / '.venv' / 'bin'}:/usr/bin:/bin", "PYTHONPATH": str(checkout), "HOME": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in server.stderr:
+        log.write(line)
+        if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+            break
+    else:
+        pytest.fail(Path(log.name).read_text())
+    yield f"{found[0]}/lab", checkout
+    server.terminate()
+    server.stderr.read()
+    server.wait(30)
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="needs chromium: apt-get install chromium")
+def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
+    from playwright.sync_api import expect, sync_playwright
+
+    url, checkout = address
+    assert (checkout / "notebooks" / "step_03" / "fashion_mnist.py").is_file(), "the starter is put in place"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.goto(f"{url}/tree/step_03/step_03.ipynb?token=a-token&reset")
+        expect(page.get_by_role("heading", name="Step 3: Average the gradients")).to_be_visible(timeout=60_000)
+        notebook = page.locator(".jp-Notebook:visible")
+        for source in ("np = 2", "from course import", "figures.allreduce"):
+            cell = notebook.locator(".jp-CodeCell", has_text=source).first
+            cell.locator(".cm-content").click()
+            page.keyboard.press("Control+Enter")
+            expect(cell.locator(".jp-InputPrompt")).to_have_text(re.compile(r"\[\d+\]:"), timeout=60_000)
+        expect(notebook.get_by_text("fashion_mnist.py of step 3 is yours to edit.")).to_be_visible()
+        figure = cell.locator(".jp-OutputArea-output img")
+        expect(figure).to_be_visible(timeout=30_000)
+        assert figure.evaluate("image => image.naturalWidth") > 300
+        page.screenshot(path=checkout.parent / "lesson.png")
+        browser.close()

@@ -1,0 +1,148 @@
+"""The headless runner: every way a notebook can end is told apart, and leaves nothing running."""
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+from rich.console import Console
+
+from course import run
+from course.steps import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def lesson(tmp_path):
+    """Return a function that writes a notebook of these code cells, executes it, and gives the result and the log."""
+
+    def execute(*cells: str, timeout: float = 120, **parameters) -> tuple[dict, str]:
+        folder = tmp_path / "step_99"
+        folder.mkdir()
+        first, *rest = (nbformat.v4.new_code_cell(cell) for cell in cells)
+        first.metadata["tags"] = ["parameters"]
+        notebook = nbformat.v4.new_notebook(cells=[first, *rest])
+        notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(notebook, folder / "step_99.ipynb")
+        (folder / "beside.txt").write_text("a file of the lesson")
+        log = io.StringIO()
+        display = run.Display(Console(file=log, width=200))
+        out = tmp_path / "out"
+        out.mkdir()
+        return run.execute(folder / "step_99.ipynb", out, "A test", parameters, display, timeout), log.getvalue()
+
+    return execute
+
+
+def test_a_notebook_that_passes_is_written_with_its_page(lesson, tmp_path, leftovers):
+    result, log = lesson("word = 'unset'", "print(open('beside.txt').read(), word)", word="given")
+    assert result["status"] == "passed" and result["error"] is None
+    assert "a file of the lesson given" in log and "step_99  cell 3/3" in log
+    assert "a file of the lesson given" in (tmp_path / "out" / "step_99.html").read_text()
+    assert (tmp_path / "out" / "step_99.ipynb").is_file()
+    assert leftovers() == []
+
+
+def test_an_error_is_told_with_its_cell(lesson, tmp_path, leftovers):
+    result, _ = lesson("1", "raise ValueError('no such thing')")
+    assert result["status"] == "failed"
+    assert result["error"].startswith("cell 3:") and "ValueError: no such thing" in result["error"]
+    assert "no such thing" in (tmp_path / "out" / "step_99.html").read_text()
+    assert leftovers() == []
+
+
+def test_a_failed_rank_fails_the_notebook_with_its_last_lines(lesson, leftovers):
+    code = "import os, sys, time; os.environ['OMPI_COMM_WORLD_RANK'] == '1' and sys.exit('no luck'); time.sleep(99)"
+    result, _ = lesson(f"from course import launch\nlaunch.mpirun(['python', '-c', {code!r}], np=2)")
+    assert result["status"] == "failed"
+    assert "RunError: Rank 1 ended with exit status 1" in result["error"] and "[1] no luck" in result["error"]
+    assert "launch.py" not in result["error"], "the launcher's own lines are no help to a learner"
+    assert leftovers() == []
+
+
+def test_a_notebook_that_runs_out_of_time_ends_with_its_ranks(lesson, leftovers):
+    result, _ = lesson("from course import launch\nlaunch.mpirun(['sleep', '99'], np=2)", timeout=8)
+    assert result["status"] == "timeout" and "8 s" in result["error"]
+    assert leftovers() == []
+
+
+def test_a_kernel_that_is_killed_is_named(lesson, leftovers):
+    result, _ = lesson("import os\nos.kill(os.getpid(), 9)")
+    assert result["status"] == "failed" and "kernel was killed" in result["error"]
+    assert leftovers() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_runner_ends_with_all_it_started(tmp_path, leftovers, number):
+    command = [sys.executable, "-m", "course", "run", "--steps", "2", "--out", tmp_path / "out"]
+    runner = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    for line in runner.stdout:
+        if b"$ mpirun" in line:
+            break
+    runner.send_signal(number)
+    said = runner.communicate(timeout=60)[0].decode()
+    assert runner.returncode != 0
+    if number == signal.SIGINT:
+        assert "Interrupted" in said and "Traceback" not in said
+    assert leftovers() == []
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """The first part, run as CI runs it: by the script, from another directory."""
+    out = tmp_path_factory.mktemp("a course") / "out"
+    log = out.parent / "log.txt"
+    with log.open("w") as file:
+        code = subprocess.call([ROOT / "scripts" / "run", "--out", out], cwd=out.parent, stdout=file, stderr=file)
+    return code, out, log.read_text()
+
+
+def test_the_course_runs_from_start_to_finish(course):
+    code, out, log = course
+    assert code == 0, log[-5000:]
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["np"], summary["profile"]) == (2, "cpu")
+    assert [(notebook["step"], notebook["status"]) for notebook in summary["notebooks"]] == [
+        (step, "passed") for step in range(8)
+    ]
+    assert all(set(notebook) == {"name", "step", "status", "seconds", "error"} for notebook in summary["notebooks"])
+
+
+def test_every_lesson_shows_figures_and_has_a_page(course, step):
+    _, out, _ = course
+    executed = nbformat.read(out / f"{step.name}.ipynb", as_version=4)
+    outputs = [output for cell in executed.cells for output in cell.get("outputs", [])]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) >= 2
+    assert (out / f"{step.name}.html").stat().st_size > 100_000
+
+
+def test_every_rank_ran_the_notebook_of_step_0(course):
+    _, out, _ = course
+    text = (out / "step_00.ipynb").read_text()
+    for rank in (0, 1):
+        assert f"[{rank}] This kernel is rank {rank} of 2." in text
+        assert f"[{rank}] I gave {rank + 1}, and all ranks together gave 3." in text
+
+
+def test_the_course_leaves_the_checkout_as_it_was(course):
+    status = subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout
+    assert not [line for line in status.splitlines() if "notebooks" in line and line.startswith("??")]
+
+
+def test_two_runs_at_once_do_not_disturb_each_other(tmp_path):
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "course", "run", "--steps", "2", "--out", tmp_path / name],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for name in ("one", "two")
+    ]
+    assert [psutil.Process(process.pid).wait(timeout=300) for process in runs] == [0, 0]
+    assert all(json.loads(Path(tmp_path / name / "summary.json").read_text()) for name in ("one", "two"))

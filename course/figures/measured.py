@@ -169,15 +169,20 @@ def speedup(runs: list[Run], batch_size: int) -> Figure:
     return figure
 
 
+def run_shares(run: Run) -> list[float]:
+    """Return the seconds of a run that went to starting, to rank 0's first batch, and to the rest of its training."""
+    epochs, ends = run.records[0].epochs, run.records[0].batch_ends
+    first = ends[0] - epochs[0].start
+    training = sum(epoch.train_end - epoch.start for epoch in epochs) - first
+    return [epochs[0].start - run.began, first, training]
+
+
 def time_shares(runs: list[Run]) -> Figure:
     """How the seconds of each run divide into start-up, the first epoch's first batch, training, and validation."""
     figure, (ax,) = plots(height=2.8)
     colours = {"start and imports": "#9ca3af", "first batch": "#E69F00", "training": "#0072B2", "the rest": "#d1d5db"}
     for run in runs:
-        epochs, ends = run.records[0].epochs, run.records[0].batch_ends
-        first = ends[0] - epochs[0].start
-        training = sum(epoch.train_end - epoch.start for epoch in epochs) - first
-        shares = [epochs[0].start - run.began, first, training]
+        shares = run_shares(run)
         left = 0.0
         for (name, colour), seconds in zip(colours.items(), [*shares, run.seconds - sum(shares)], strict=True):
             ax.barh(str(run.np), seconds, left=left, color=colour, height=0.6, label=name if run is runs[0] else None)

@@ -1,0 +1,1 @@
+"""What the course costs: set-up, a whole run, and how well the finished program scales. Run by scripts/bench."""

@@ -1,0 +1,49 @@
+"""Run benchmarks and keep what they measured, as results.json and results.png: scripts/bench [setup|course|scaling]."""
+
+import json
+from pathlib import Path
+
+import click
+
+from benchmarks import course_run, scaling, setup
+from course.figures.style import GREY, plots, rank_colour
+
+RESULTS = Path(__file__).with_name("results.json")
+BENCHMARKS = {"setup": setup.measure, "course": course_run.measure, "scaling": scaling.measure}
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(BENCHMARKS)))
+def main(names: tuple[str, ...]) -> None:
+    """Run the NAMES given, or all."""
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in names or BENCHMARKS:
+        results[name] = json.loads(json.dumps(BENCHMARKS[name]()))  # as a later run will read it
+        click.echo(f"{name}: {json.dumps(results[name])}")
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    if results.keys() >= BENCHMARKS.keys():
+        draw(results)
+
+
+def draw(results: dict) -> None:
+    """Draw all results as one figure."""
+    figure, (times, rates, step) = plots(3)
+    notebooks = results["course"]["notebooks"]
+    times.bar(["set-up", *notebooks], [results["setup"]["seconds"], *notebooks.values()], color=GREY)
+    times.tick_params(axis="x", rotation=60)
+    times.set(title="Set-up and each lesson", ylabel="seconds")
+    for column, values in enumerate(results["scaling"]["images_per_second"].values()):
+        rates.plot([column] * len(values), values, "o", color=rank_colour(column))
+    rates.set(
+        title=f"Two ranks: efficiency {results['scaling']['efficiency']:.0%}", ylabel="images/sec", xlim=(-0.5, 1.5)
+    )
+    rates.set_xticks([0, 1], ["1 rank, 1 core", "2 ranks, 2 cores"])
+    rates.set_ylim(0)
+    parts = results["scaling"]["step_milliseconds"]
+    step.bar(parts.keys(), parts.values(), color=[rank_colour(0), rank_colour(1), rank_colour(2)])
+    step.set(title="One step of two ranks", ylabel="milliseconds")
+    figure.savefig(RESULTS.with_suffix(".png"), dpi=110)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What sets the course up: versions that agree, a set-up that says what is missing, a repository that stays small."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+
+import pytest
+import yaml
+
+from course.steps import ROOT
+
+TRACKED = [
+    ROOT / name
+    for name in subprocess.check_output(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True
+    ).splitlines()
+    if (ROOT / name).is_file()
+]
+
+
+@pytest.fixture(scope="module")
+def locked():
+    packages = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    return {package["name"]: package["version"] for package in packages}
+
+
+@pytest.fixture(scope="module")
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def conda():
+    text = (ROOT / "environment.yml").read_text()
+    dependencies = yaml.safe_load(text)["dependencies"]
+    return text, next(entry["pip"] for entry in dependencies if isinstance(entry, dict))
+
+
+def test_conda_gets_the_versions_of_the_lock(locked):
+    text, pins = conda()
+    for pin in pins:
+        name, exact, version = pin.partition("==")
+        assert not exact or locked[name] == version, pin
+    assert f"horovod=={locked['horovod']}" in text
+
+
+def test_conda_gets_all_that_the_project_needs(project):
+    _, pins = conda()
+    named = {re.split("[<=]", pin)[0] for pin in pins} | {"horovod"}
+    assert {re.split(r"[<>= \[]", need)[0] for need in project["project"]["dependencies"]} <= named
+
+
+def test_horovod_is_built_alike_by_uv_and_conda(project):
+    variables = yaml.safe_load((ROOT / "environment.yml").read_text())["variables"]
+    assert variables == project["tool"]["uv"]["extra-build-variables"]["horovod"]
+
+
+def set_up(tmp_path, tools, **variables):
+    """Run the set-up in an empty checkout on a machine that has these tools only."""
+    for name in ("scripts/environment.sh", "scripts/run", "uv.lock", "pyproject.toml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "bin").mkdir()
+    for name, text in tools.items():
+        if text is None:
+            (tmp_path / "bin" / name).symlink_to(shutil.which(name))
+        else:
+            (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+            (tmp_path / "bin" / name).chmod(0o755)
+    done = subprocess.run(
+        ["bash", tmp_path / "scripts" / "run"],
+        env={"PATH": str(tmp_path / "bin")} | variables,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    return done.stderr
+
+
+BASIC = dict.fromkeys(("bash", "dirname", "uname", "cmp"))
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        (BASIC | {"uname": "echo Darwin arm64"}, r"this is Darwin arm64.*Linux x86_64 only"),
+        (BASIC, r"Python 3\.11 is needed"),
+        (BASIC | {"python3": "exit 1"}, r"Python 3\.11 is needed"),
+        (BASIC | {"python3.11": '[ "$1" = -m ] && exit 1 || exit 0'}, r"pip is needed"),
+        (BASIC | {"python3.11": "exit 0"}, r"C\+\+ compiler is needed"),
+    ],
+    ids=["platform", "no python", "old python", "no pip", "no compiler"],
+)
+def test_the_set_up_says_what_is_missing(tmp_path, tools, said):
+    assert re.search(said, set_up(tmp_path, tools))
+
+
+def test_the_repository_stays_small():
+    assert sum(path.stat().st_size for path in TRACKED) < 12e6
+
+
+def test_files_stay_readable():
+    for path in TRACKED:
+        if path.suffix == ".py":
+            assert len(path.read_text().splitlines()) <= 320, path
+
+
+@pytest.mark.slow
+def test_a_fresh_checkout_with_a_space_in_its_path_runs_from_anywhere(tmp_path):
+    checkout = tmp_path / "a fresh checkout"
+    for path in TRACKED:
+        copy = checkout / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy)
+    (checkout / ".tools").symlink_to(ROOT / ".tools")
+    done = subprocess.run(
+        [checkout / "scripts" / "run", "--steps", "2", "--out", "out"],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert (tmp_path / "out" / "step_02.html").is_file()

@@ -13,10 +13,16 @@ stop() {
     stop "this is $(uname -sm), and TensorFlow, Horovod and MPI come built for Linux x86_64 only. Use such a machine, a virtual one or a container."
 
 if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/made-from.lock"; then
-    python=$(command -v python3.11 || command -v python3 || true)
-    [ -n "$python" ] && "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
+    python= with_pip=
+    mapfile -t candidates < <(type -ap python3.11 python3)
+    for candidate in "${candidates[@]}"; do # an active environment may have one without pip
+        "$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || continue
+        python=$candidate
+        "$candidate" -m pip --version >/dev/null 2>&1 && with_pip=yes && break
+    done
+    [ -n "$python" ] ||
         stop "Python 3.11 is needed and was not found. Install it, for instance with: apt-get install python3.11, or pyenv install 3.11"
-    [ -x "$root/.tools/bin/uv" ] || "$python" -m pip --version >/dev/null 2>&1 ||
+    [ -n "$with_pip" ] || [ -x "$root/.tools/bin/uv" ] ||
         stop "pip is needed and was not found. Install it, for instance with: apt-get install python3-pip"
     command -v "${CXX:-g++}" >/dev/null ||
         stop "a C++ compiler is needed, to build Horovod, and was not found. Install it, for instance with: apt-get install g++"

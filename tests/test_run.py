@@ -52,7 +52,7 @@ def test_a_notebook_that_passes_is_written_with_its_page(lesson, tmp_path, lefto
 def test_an_error_is_told_with_its_cell(lesson, tmp_path, leftovers):
     result, _ = lesson("1", "raise ValueError('no such thing')")
     assert result["status"] == "failed"
-    assert result["error"].startswith("cell 3:") and "ValueError: no such thing" in result["error"]
+    assert result["error"].startswith("cell 2:") and "ValueError: no such thing" in result["error"]
     assert "no such thing" in (tmp_path / "out" / "step_99.html").read_text()
     assert leftovers() == []
 

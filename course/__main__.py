@@ -1,5 +1,6 @@
 """The course's command line: python -m course run | lab | data."""
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -35,6 +36,7 @@ def run(chosen: list[steps.Step], np: int, profile: str, data_dir: str | None, o
     try:
         summary = runner.run(chosen, out, np, profile, data_dir)
     except KeyboardInterrupt:
+        logging.getLogger("asyncio").disabled = True  # it would tell of each task that was left in the middle
         sys.exit(f"Interrupted. What had finished is in {out}.")
     failed = [notebook["name"] for notebook in summary["notebooks"] if notebook["status"] != "passed"]
     click.echo(

@@ -12,6 +12,15 @@ SOLUTIONS = ROOT / "solutions"
 
 
 @dataclass(frozen=True)
+class Check:
+    """What a step asks for, in one line, what it is worth, and what to try where it is missing."""
+
+    description: str
+    hint: str
+    points: int = 10
+
+
+@dataclass(frozen=True)
 class Step:
     """One step of the course."""
 
@@ -20,6 +29,7 @@ class Step:
     starter_name: str  # in solutions/: what the learner begins the step with
     solution_name: str  # in solutions/: what is true after the step
     script: str  # the learner's file, as the step's notebook names it
+    check: Check | None = None  # None: a step without an exercise
 
     @property
     def name(self) -> str:
@@ -47,20 +57,62 @@ class Step:
         return self.starter_name != self.solution_name
 
 
-def _fashion_mnist(number: int, title: str) -> Step:
+def _fashion_mnist(number: int, title: str, check: Check) -> Step:
     """Return a step of the first part, which starts where the step before it ended."""
     before = "fashion_mnist.py" if number == 1 else f"fashion_mnist_after_step_{number - 1:02d}.py"
-    return Step(number, title, before, f"fashion_mnist_after_step_{number:02d}.py", "fashion_mnist.py")
+    return Step(number, title, before, f"fashion_mnist_after_step_{number:02d}.py", "fashion_mnist.py", check)
 
 
 STEPS = (
     Step(0, "From one process to many", "fashion_mnist.py", "fashion_mnist.py", "fashion_mnist.py"),
-    _fashion_mnist(1, "Initialise Horovod, one GPU a process"),
-    _fashion_mnist(2, "Let one rank speak"),
-    _fashion_mnist(3, "Average the gradients"),
-    _fashion_mnist(4, "Start from the same weights"),
-    _fashion_mnist(5, "Share the epoch"),
-    _fashion_mnist(6, "Average the metrics"),
+    _fashion_mnist(
+        1,
+        "Initialise Horovod, one GPU a process",
+        Check(
+            "Horovod is initialised before the model is built, and each rank sees the one GPU of its local rank",
+            "Call hvd.init() right after the imports. Where there are GPUs, make only gpus[hvd.local_rank()] visible, and let its memory grow, before the model is built.",
+        ),
+    ),
+    _fashion_mnist(
+        2,
+        "Let one rank speak",
+        Check(
+            "Rank 0 reports progress, and no other rank prints anything",
+            "verbose decides what is printed: 1 where hvd.rank() is 0, and 0 elsewhere.",
+        ),
+    ),
+    _fashion_mnist(
+        3,
+        "Average the gradients",
+        Check(
+            "Every rank applies the mean of all ranks' gradients",
+            "Wrap the optimizer in hvd.DistributedOptimizer, and give the wrapped one to model.compile.",
+        ),
+    ),
+    _fashion_mnist(
+        4,
+        "Start from the same weights",
+        Check(
+            "From the end of the first batch on, all ranks hold the weights of rank 0",
+            "hvd.callbacks.BroadcastGlobalVariablesCallback(0) belongs into the list that model.fit gets, on every rank.",
+        ),
+    ),
+    _fashion_mnist(
+        5,
+        "Share the epoch",
+        Check(
+            "The ranks together make one pass over the training set in an epoch, and three over the test set",
+            "Divide the number of batches by hvd.size(), in whole numbers: len(train_iter) // hvd.size(), and 3 * len(test_iter) // hvd.size().",
+        ),
+    ),
+    _fashion_mnist(
+        6,
+        "Average the metrics",
+        Check(
+            "Callbacks read the mean of all ranks' metrics, and all ranks stop alike",
+            "hvd.callbacks.MetricAverageCallback() comes before every callback that reads a metric, on every rank.",
+        ),
+    ),
     Step(
         7,
         "Check your work, measure the speed-up",
@@ -81,6 +133,12 @@ def get(number: int) -> Step:
         if step.number == number:
             return step
     raise KeyError(f"There is no step {number}; there are {STEPS[0].number} to {STEPS[-1].number}.")
+
+
+def up_to(number: int) -> list[Step]:
+    """Return the steps of the same part that have an exercise, up to this one."""
+    script = get(number).script
+    return [step for step in STEPS if step.check and step.script == script and step.number <= number]
 
 
 def parse(numbers: str) -> list[Step]:

@@ -1,0 +1,76 @@
+"""The judge's command line: python -m grader check --step N [--json] FILE."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from course import steps
+from grader import sandbox
+from grader.judge import judge
+from grader.pool import Pool
+from grader.report import Check, Report
+
+EXIT = {"passed": 0, "failed": 1, "needs_review": 1, "not_graded": 2}
+
+
+@click.group()
+def main() -> None:
+    """Judge scripts by what they do under several ranks."""
+
+
+@main.command()
+@click.option("--step", "number", type=int, required=True, help="The step that the script is for.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.argument("file")
+def check(number: int, as_json: bool, file: str) -> None:
+    """Judge one script. Exits with 0 passed, 1 failed or for review, 2 not graded."""
+    console = Console(stderr=as_json, highlight=False)
+    try:
+        report = _check(number, file, console)
+    except Exception as error:  # whatever broke here is not the learner's doing, and no verdict
+        report = Report(number, file, "not_graded")
+        report.checks = [Check("The grader works", number, "error", 0, 0, f"The grader broke: {error!r}.")]
+    if as_json:
+        click.echo(report.to_json())
+    else:
+        report.print(console)
+    sys.exit(EXIT[report.status])
+
+
+@main.command()
+@click.option("--step", "number", type=int, required=True, help="The step that the scripts are for.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Scripts judged side by side.")
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def batch(number: int, jobs: int, directory: Path) -> None:
+    """Judge every script in DIRECTORY, others' work: only in a sandbox. Prints one JSON object a line, as they are done."""
+    why_not = sandbox.available()
+    if why_not:
+        raise click.ClickException(f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less.")
+    files = sorted(directory.rglob("*.py"))
+    with Pool(ahead=jobs) as pool, ThreadPoolExecutor(jobs) as threads, Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task("judging", total=len(files))
+        judgements = [threads.submit(judge, file, number, pool) for file in files]
+        for judgement in as_completed(judgements):
+            click.echo(judgement.result().to_json())
+            progress.advance(task)
+
+
+def _check(number: int, file: str, console: Console) -> Report:
+    if not any(step.number == number and step.check for step in steps.STEPS):
+        report = Report(number, file, "not_graded")
+        graded = ", ".join(str(step.number) for step in steps.STEPS if step.check)
+        report.checks = [Check("The step exists", number, "error", 0, 0, f"Step {number} has no check; steps {graded} have.")]
+        return report
+    why_not = sandbox.available()
+    if why_not:
+        console.print(f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust.")
+    with Pool(sandboxed=not why_not) as pool:
+        return judge(file, number, pool)
+
+
+if __name__ == "__main__":
+    main()

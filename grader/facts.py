@@ -1,0 +1,118 @@
+"""What one script did in one run of each topology, as data.
+
+Facts come from processes in which the learner's code ran, so nothing about their shape is taken for granted.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+import jsonschema
+
+_NUMBERS = {"type": "array", "items": {"type": "number"}, "maxItems": 16}
+_INTEGERS = {"type": "array", "items": {"type": "integer"}, "maxItems": 16}
+
+
+def _object(required: dict) -> dict:
+    return {"type": "object", "properties": required, "required": list(required)}
+
+
+_FIT = _object(
+    {
+        "verbose": {"type": ["integer", "string", "boolean"]},
+        "optimizer": {"type": "object"},
+        "callbacks": {"type": "array", "items": {"type": "string"}},
+        "weights_built": _NUMBERS,
+        "batches": {"type": "array", "items": {"type": "object", "properties": {"rate": {"type": "number"}}}},
+        "epochs": {
+            "type": "array",
+            "items": _object(
+                {"steps": {"type": "integer"}, "validation_steps": {"type": "integer"}, "own": {"type": "object"}}
+            ),
+        },
+        "reads": {"type": "array", "items": {"type": "array", "minItems": 4, "maxItems": 4}},
+    }
+)
+_FACTS = _object(
+    {
+        "order": {"type": "array", "items": {"type": "string"}},
+        "gpus": {**_INTEGERS, "type": ["array", "null"]},
+        "memory_growth": _INTEGERS,
+        "fits": {"type": "array", "items": _FIT, "maxItems": 50},
+        "evaluations": {"type": "array"},
+        "lines": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "error": {"type": ["object", "null"]},
+    }
+)
+
+
+@dataclass
+class RankFacts:
+    """What one rank did. Lists of fits are as grader.probe writes them."""
+
+    rank: int
+    topology: str  # in words
+    exit: int  # status, or minus the signal's number
+    ended_for: str | None  # why it had to be ended: "time", "output", "memory", or "others" that failed
+    stdout: str
+    stderr: str
+    order: list[str] = field(default_factory=list)
+    gpus: list[int] = field(default_factory=list)
+    memory_growth: list[int] = field(default_factory=list)
+    fits: list[dict] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
+    error: str | None = None
+    error_line: int | None = None
+    traceback: str = ""
+    reported: bool = False  # whether facts came at all
+
+    @property
+    def where(self) -> str:
+        """The rank and its topology, in words."""
+        return f"Rank {self.rank} ({self.topology})"
+
+
+@dataclass
+class Runs:
+    """All ranks of all topologies."""
+
+    topologies: dict[str, list[RankFacts]]
+
+    def ranks(self) -> list[tuple[str, RankFacts]]:
+        """Return every rank, with where it ran in words."""
+        return [(facts.where, facts) for ranks in self.topologies.values() for facts in ranks]
+
+    def describe(self, name: str) -> str:
+        """Return a topology in words."""
+        return self.topologies[name][0].topology
+
+
+def parse(answer: dict, descriptions: dict[str, str]) -> Runs:
+    """Return the Runs in an answer of grader.warm; facts of another shape count as none."""
+    return Runs(
+        {
+            name: [_rank(number, descriptions[name], result) for number, result in enumerate(results)]
+            for name, results in answer.items()
+        }
+    )
+
+
+def _rank(number: int, topology: str, result: dict) -> RankFacts:
+    facts = RankFacts(number, topology, result["exit"], result["ended_for"], result["stdout"], result["stderr"])
+    found = result["facts"]
+    try:
+        jsonschema.validate(found, _FACTS)
+    except jsonschema.ValidationError:
+        return facts
+    facts.reported = True
+    facts.order, facts.fits, facts.lines = found["order"], found["fits"], found["lines"]
+    facts.gpus, facts.memory_growth = found["gpus"] or [], found["memory_growth"]
+    if found["error"]:
+        error = found["error"]
+        facts.error = f"{error.get('kind')}: {error.get('message')}"[:500]
+        if error.get("kind") == "SystemExit":
+            facts.error = str(error.get("message"))[:500] if not re.fullmatch(r"\d*", str(error.get("message"))) else (
+                f"it exits with status {error.get('message')}"
+            )
+        facts.error_line = error.get("line") if isinstance(error.get("line"), int) else None
+        facts.traceback = str(error.get("traceback", ""))
+    return facts

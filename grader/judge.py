@@ -1,0 +1,179 @@
+"""Judge one script: read it, run it beside the solution, and make the report. The learner's code never runs here."""
+
+import hashlib
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+from course import steps
+from course.steps import ROOT
+from grader import facts, rubric, source
+from grader.pool import ARGUMENTS, DESCRIPTIONS, SECONDS, NoVerdictError, OverrunError, Pool
+from grader.report import Check, Report
+
+LARGEST = 200_000  # bytes of a script
+
+RUNS = "The program runs to its end on every rank"
+
+
+def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -> Report:
+    """Return the report on a script for a step.
+
+    Args:
+        path: the learner's file.
+        number: the step.
+        pool: where to run it.
+        seconds: how long it may take.
+    """
+    began = time.monotonic()
+    covered = steps.up_to(number)
+    report = Report(number, str(path), "not_graded")
+    try:
+        text = _read(Path(path))
+    except OSError as error:
+        report.checks = [Check(RUNS, number, "error", 0, 0, f"{path} cannot be read: {error.strerror or error}.")]
+        return report
+    except ValueError as error:
+        report.status = "failed"
+        report.checks = [_broken(number, str(error)), *_untold(covered)]
+        return report
+    try:
+        report.checks, report.status = _judge_text(text, covered, pool, seconds)
+    except NoVerdictError as error:
+        report.checks = [Check(RUNS, number, "error", 0, 0, str(error)), *_untold(covered)]
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def _read(path: Path) -> str:
+    """Return a script's text.
+
+    Raises:
+        OSError: there is no such file to read.
+        ValueError: it is no script; the message is for the learner.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(None, "it is a directory")
+    with path.open("rb") as file:
+        raw = file.read(LARGEST + 1)
+    if len(raw) > LARGEST:
+        raise ValueError(f"The file is larger than {LARGEST // 1000} kB. A script is not.")
+    if b"\0" in raw:
+        raise ValueError("The file is binary, not a Python script.")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise ValueError(f"The file is not UTF-8 text: see line {line}. Save it as UTF-8.") from None
+    if not text.strip():
+        raise ValueError("The file is empty.")
+    return text
+
+
+def _broken(number: int, message: str, line: int | None = None) -> Check:
+    return Check(RUNS, number, "failed", 0, 0, message, "", line)
+
+
+def _untold(covered: list[steps.Step]) -> list[Check]:
+    told = "Cannot be told: the program does not run."
+    return [Check(step.check.description, step.number, "skipped", 0, step.check.points, told) for step in covered]
+
+
+def _judge_text(text: str, covered: list[steps.Step], pool: Pool, seconds: float) -> tuple[list[Check], str]:
+    number = covered[-1].number
+    try:
+        read = source.read(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        message = f"The file is not valid Python: {getattr(error, 'msg', None) or error}."
+        return [_broken(number, message, line), *_untold(covered)], "failed"
+    if not read.names_call("fit"):
+        message = "The script never calls model.fit: is it another file?"
+        return [_broken(number, message), *_untold(covered)], "failed"
+    expected = expected_runs(covered[-1], pool)
+    try:
+        runs = facts.parse(pool.run(text, covered[-1].script, seconds), DESCRIPTIONS)
+    except OverrunError as error:
+        return [_broken(number, str(error)), *_untold(covered)], "failed"
+    first = _judge_ending(runs, number, seconds)
+    checks = [first, *rubric.judge(covered, runs, expected, read)]
+    if any(check.status == "failed" for check in checks):
+        return checks, "failed"
+    if read.suspicious:
+        where = "; ".join(f"line {line} {what}" for line, what in read.suspicious[:5])
+        message = f"The script does what no step asks for, so a person has to look at it: {where}."
+        checks.insert(0, Check("Nothing in the script is out of place", number, "error", 0, 0, message, "", read.suspicious[0][0]))
+    if any(check.status == "error" for check in checks):
+        return checks, "needs_review"
+    return checks, "passed"
+
+
+def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
+    """Say how the ranks ended, by what was seen from outside first."""
+    for where, rank in runs.ranks():
+        if rank.ended_for == "output":
+            return _broken(number, f"{where} prints without end.")
+        if rank.ended_for == "memory":
+            return _broken(number, f"{where} was ended: the ranks together took too much memory.")
+    stalled = _stall(runs)
+    if stalled:
+        return _broken(number, stalled)
+    for where, rank in sorted(runs.ranks(), key=lambda ranked: _is_aftermath(ranked[1])):
+        if rank.error:
+            told = rank.error
+            if "unrecognized arguments" in rank.stderr:
+                told = "the program's arguments are not accepted any more: "
+                told += rank.stderr.strip().splitlines()[-1].split("error: ")[-1]
+            shown = f"\n{rank.traceback}" if rank.traceback and "arguments" not in told else ""
+            return _broken(number, f"{where} fails: {told}{shown}", rank.error_line)
+        if rank.ended_for:
+            return _broken(number, f"{where} does not end: it was ended after {seconds:g} s.")
+        if rank.exit < 0:
+            return _broken(number, f"{where} was killed by signal {-rank.exit}.")
+        if not rank.reported:
+            return _broken(number, f"{where} ends before the program does (exit status {rank.exit}).")
+        if rank.exit:
+            return _broken(number, f"{where} ends with exit status {rank.exit}.")
+        if not rank.fits:
+            return _broken(number, f"{where} ends without training.")
+    return Check(RUNS, number, "passed", 0, 0, "As it should be.")
+
+
+def _is_aftermath(rank: facts.RankFacts) -> bool:
+    """Whether a rank's end looks like the consequence of another's."""
+    told = f"{rank.error or ''}{rank.stderr}"
+    return "Horovod has been shut down" in told or "HorovodInternalError" in told or "gloo" in told or rank.ended_for == "others"
+
+
+def _stall(runs: facts.Runs) -> str | None:
+    for _, rank in runs.ranks():
+        found = re.search(r"Missing ranks:\s*\n(\d+)!?: \[([^\],]+)", rank.stderr)
+        if found and rank.exit != 0:
+            return (
+                f"The ranks wait for each other for good ({rank.topology}): rank {rank.rank} is in the collective {found[2]}, "
+                f"and rank {found[1]} never gets there."
+            )
+    return None
+
+
+def expected_runs(step: steps.Step, pool: Pool) -> facts.Runs:
+    """Return what the step's solution does, from the store if it has been run before, as it is, by this grader."""
+    text = step.solution.read_text()
+    grader = "".join(path.read_text() for path in sorted((ROOT / "grader").glob("*.py")))
+    key = hashlib.sha256(f"{text}{grader}{ARGUMENTS}".encode()).hexdigest()
+    store = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "distributed-training-course"
+    kept = store / f"{key}.json"
+    if kept.exists():
+        answer = json.loads(kept.read_text())
+    else:
+        answer = pool.run(text, step.script)
+        for rank in (rank for ranks in answer.values() for rank in ranks):
+            if rank["exit"] != 0 or not rank["facts"]:
+                raise NoVerdictError(f"The solution itself did not run: {rank['stderr'][-2000:]}")
+        store.mkdir(parents=True, exist_ok=True)
+        partial = kept.with_suffix(f".{os.getpid()}")
+        partial.write_text(json.dumps(answer))
+        partial.replace(kept)
+    return facts.parse(answer, DESCRIPTIONS)

@@ -1,0 +1,153 @@
+"""Warm processes in sandboxes, each for one script: made ahead, used once, ended.
+
+The topologies that every script is run on are here too: simulated hosts with slots and GPUs.
+"""
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from course import data
+from grader import sandbox
+
+SECONDS = 60  # a script may take, for all topologies
+MARGIN = 10  # seconds more until a warm process that does not answer is ended
+ANSWER = 64 * 2**20  # bytes
+
+# Thirteen training batches and seven of the test set: no number of ranks divides both.
+SIZES = {
+    "widen-factor": 1,
+    "batch-size": 2,
+    "val-batch-size": 2,
+    "train-samples": 26,
+    "test-samples": 14,
+    "epochs": 1,
+}
+ARGUMENTS = [part for name, value in SIZES.items() for part in (f"--{name}", str(value))]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Simulated hosts, each with slots for ranks and GPUs."""
+
+    name: str
+    description: str
+    hosts: int
+    slots: int
+    gpus: int
+
+
+TOPOLOGIES = (
+    Topology("one-host", "2 ranks on one host", 1, 2, 2),
+    Topology("two-hosts", "2 hosts with a rank each", 2, 1, 2),
+    Topology("three-ranks", "3 ranks on one host without GPUs", 1, 3, 0),
+)
+DESCRIPTIONS = {topology.name: topology.description for topology in TOPOLOGIES}
+
+
+class NoVerdictError(Exception):
+    """The grader could not do its work; the message says why. Never the script's fault, never a verdict on it."""
+
+
+class OverrunError(Exception):
+    """The script brought its sandbox down or outlasted it; the message says which."""
+
+
+class Pool:
+    """A supply of warm processes. A context manager: all of them end with it."""
+
+    def __init__(self, ahead: int = 1, sandboxed: bool = True):
+        """Keep so many warm processes ready; sandboxed=False runs without protection, for one's own script only."""
+        self.ahead, self.sandboxed = ahead, sandboxed
+        self.waiting: deque[subprocess.Popen] = deque()
+        self.lock = threading.Lock()
+        self.folder = tempfile.TemporaryDirectory(prefix="grader-")
+        self.tiny = Path(self.folder.name) / "data"
+        data.cut(Path(data.SHIPPED), self.tiny, train_per_class=3, test_per_class=2)
+        for path in (Path(self.folder.name), self.tiny):
+            path.chmod(0o755)
+
+    def __enter__(self):
+        """Start warming."""
+        self._warm()
+        return self
+
+    def __exit__(self, *error):
+        """End every process."""
+        for process in self.waiting:
+            process.kill()
+            process.wait()
+        self.folder.cleanup()
+
+    def _warm(self) -> None:
+        while len(self.waiting) < self.ahead:
+            inner = [f"{sys.prefix}/bin/python", "-m", "grader.warm"]
+            command = sandbox.command(inner, self.tiny) if self.sandboxed else inner
+            self.waiting.append(
+                subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=None if self.sandboxed else os.environ | sandbox.environment(),
+                    start_new_session=True,
+                )
+            )
+
+    def run(self, script: str, name: str, seconds: float = SECONDS) -> dict:
+        """Run a script on all topologies and return the answer of grader.warm.
+
+        Raises:
+            OverrunError: it outlasted its time, or took its sandbox down.
+            NoVerdictError: no warm process could be had.
+        """
+        with self.lock:
+            self._warm()
+            process = self.waiting.popleft()
+        try:
+            if _read_line(process, SECONDS) != b'{"ready": true}\n':
+                process.kill()
+                reason = process.stderr.read().decode(errors="replace").strip()[-2000:]
+                raise NoVerdictError(f"The grader's own process did not start: {reason or 'no reason given'}")
+            topologies = [asdict(topology) | {"arguments": ARGUMENTS} for topology in TOPOLOGIES]
+            job = {"script": script, "name": name, "seconds": seconds, "topologies": topologies}
+            process.stdin.write(json.dumps(job).encode() + b"\n")
+            process.stdin.flush()
+            with self.lock:
+                self._warm()
+            line = _read_line(process, seconds + MARGIN)
+            try:
+                return json.loads(line)["topologies"]
+            except (ValueError, KeyError, TypeError):
+                raise OverrunError("It took down the processes that it ran in.") from None
+        finally:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+
+def _read_line(process: subprocess.Popen, seconds: float) -> bytes:
+    """Read a line of a process that may hang, flood or end: no more than the limits."""
+    deadline = time.monotonic() + seconds
+    selector = selectors.DefaultSelector()
+    selector.register(process.stdout, selectors.EVENT_READ)
+    line = b""
+    while not line.endswith(b"\n"):
+        if not selector.select(max(0, deadline - time.monotonic())):
+            raise OverrunError(f"It did not end within {seconds:g} s.")
+        piece = os.read(process.stdout.fileno(), 65536)
+        line += piece
+        if not piece or len(line) > ANSWER:
+            break
+    return line

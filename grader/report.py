@@ -1,0 +1,101 @@
+"""What a judgement says, as data, as text for a terminal, and as HTML for a notebook. It is told; it asks nobody."""
+
+import html
+import json
+from dataclasses import asdict, dataclass, field
+
+from rich.console import Console
+from rich.text import Text
+
+SCHEMA = 1
+MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "skipped": ("–", "bright_black"), "error": ("?", "yellow")}
+VERDICTS = {
+    "passed": "Passed",
+    "failed": "Not yet",
+    "needs_review": "A person has to look at this",
+    "not_graded": "Could not be judged",
+}
+
+
+@dataclass
+class Check:
+    """One property of a step, and whether the script has it."""
+
+    name: str
+    step: int
+    status: str  # passed, failed, skipped or error
+    points: float
+    max_points: float
+    message: str
+    hint: str = ""
+    line: int | None = None  # of the learner's file, from 1
+
+
+@dataclass
+class Report:
+    """The judgement of one script."""
+
+    step: int
+    file: str
+    status: str  # passed, failed, needs_review or not_graded
+    seconds: float = 0.0
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def score(self) -> float:
+        """The points earned; none unless the script was judged."""
+        return 0.0 if self.status == "not_graded" else sum(check.points for check in self.checks)
+
+    @property
+    def max_score(self) -> float:
+        """The points there are."""
+        return sum(check.max_points for check in self.checks)
+
+    @property
+    def first_failure(self) -> Check | None:
+        """The first check that is not passed and not skipped."""
+        return next((check for check in self.checks if check.status in ("failed", "error")), None)
+
+    def to_json(self) -> str:
+        """Return the report as one JSON object; grader/schema.json describes it."""
+        fields = {"schema": SCHEMA, "step": self.step, "file": self.file, "status": self.status}
+        fields |= {"score": self.score, "max_score": self.max_score, "seconds": round(self.seconds, 2)}
+        return json.dumps(fields | {"checks": [asdict(check) for check in self.checks]})
+
+    def print(self, console: Console) -> None:
+        """Write one line a check, then the first failure in full."""
+        for check in self.checks:
+            mark, colour = MARKS[check.status]
+            points = f"{check.points:g}/{check.max_points:g}" if check.max_points else ""
+            line = Text(f"{mark} ", style=colour)
+            line.append(f"{check.name}  ", style="bold" if check.status == "failed" else "")
+            line.append(points, style="bright_black")
+            console.print(line)
+        failure = self.first_failure
+        if failure:
+            where = f" (line {failure.line})" if failure.line else ""
+            console.print(Text(f"\n{failure.message}{where}"))
+            if failure.hint:
+                console.print(Text(f"Hint: {failure.hint}", style="cyan"))
+        colour = {"passed": "green", "failed": "red"}.get(self.status, "yellow")
+        console.print(Text(f"\n{VERDICTS[self.status]}: {self.score:g} of {self.max_score:g} points", style=f"bold {colour}"))
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook."""
+        rows = []
+        for check in self.checks:
+            mark, colour = MARKS[check.status]
+            colour = {"bright_black": "#6b7280", "green": "#1a7f37", "red": "#c9372c", "yellow": "#9a6700"}[colour]
+            points = f"{check.points:g} / {check.max_points:g}" if check.max_points else ""
+            rows.append(
+                f'<tr><td style="color:{colour}">{mark}</td><td style="text-align:left">{html.escape(check.name)}</td>'
+                f"<td>{points}</td></tr>"
+            )
+        failure, told = self.first_failure, ""
+        if failure:
+            where = f" (line {failure.line})" if failure.line else ""
+            told = f"<p><b>{html.escape(failure.message).replace(chr(10), '<br>')}{where}</b></p>"
+            if failure.hint:
+                told += f"<details><summary>Hint</summary>{html.escape(failure.hint)}</details>"
+        verdict = f"<p>{VERDICTS[self.status]}: {self.score:g} of {self.max_score:g} points</p>"
+        return f"<table>{''.join(rows)}</table>{told}{verdict}"

@@ -1,0 +1,155 @@
+"""Read a script without running it: whether it parses, where things are, and what has no business in it.
+
+A submission is a small edit of a known program. It runs beside the probe that watches it, and code that went looking could
+find the probe. So what such a search needs is pointed out here, for a person to look at, whatever the facts say.
+"""
+
+import ast
+from dataclasses import dataclass, field
+
+IMPORTS = {
+    "__future__", "argparse", "collections", "contextlib", "course", "dataclasses", "datetime", "functools", "horovod",
+    "itertools", "keras", "logging", "math", "numpy", "os", "pathlib", "random", "sys", "tensorflow", "time", "typing",
+    "warnings",
+}  # fmt: skip
+
+# Attributes that lead from the modules above to the interpreter's inside, other files or other processes.
+ATTRIBUTES = {
+    "builtins", "ctypes", "fork", "forkpty", "gc", "importlib", "inspect", "kill", "killpg", "modules", "meta_path", "popen",
+    "putenv", "settrace", "setprofile", "subprocess", "system", "walk", "listdir", "scandir", "glob", "rglob", "iterdir",
+    "read_text", "read_bytes", "write_text", "write_bytes", "fdopen", "dup2", "py_function", "addaudithook", "f_back",
+}  # fmt: skip
+NAMES = {
+    "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "setattr", "delattr", "open", "breakpoint",
+    "memoryview", "__builtins__", "__loader__", "__spec__",
+}  # fmt: skip
+OF_SYS_AND_OS = {
+    "sys": {"argv", "exit", "stdout", "stderr", "version", "version_info", "path", "platform", "maxsize"},
+    "os": {"environ", "getenv", "path", "makedirs", "getpid", "cpu_count", "sep", "linesep", "name", "_exit", "getcwd"},
+    "data": {"load", "SHIPPED", "CLASSES", "DataError"},
+}
+VARIABLES = ("CUDA_", "TF_", "OMP_", "KMP_", "XLA_", "NCCL_", "TQDM_", "PYTHONHASHSEED", "HOROVOD_TIMELINE")
+WORDS = ("/proc", "/dev/", "grader", "probe", "solutions/", "_after_step_", "_solution.py", "HOROVOD_RANK", "../")
+DUNDERS = {"__init__", "__name__", "__main__", "__file__", "__doc__", "__version__", "__call__"}
+
+
+@dataclass
+class Source:
+    """A script's text, and what reading it tells."""
+
+    text: str
+    tree: ast.Module
+    suspicious: list[tuple[int, str]] = field(default_factory=list)  # line, what is there
+
+    def line_of(self, *names: str) -> int | None:
+        """Return the first line where one of these is assigned, called or given as a keyword, in the order given."""
+        for name in names:
+            for node in ast.walk(self.tree):
+                if _names(node, name):
+                    return node.lineno if hasattr(node, "lineno") else node.value.lineno
+        return None
+
+    def names_call(self, name: str) -> bool:
+        """Return whether the script calls something of this name anywhere."""
+        return any(isinstance(node, ast.Call) and _called(node.func) == name for node in ast.walk(self.tree))
+
+
+def _called(function: ast.expr) -> str | None:
+    return getattr(function, "attr", None) or getattr(function, "id", None)
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.Call):
+        return _called(node.func) == name
+    if isinstance(node, ast.keyword):
+        return node.arg == name
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
+def read(text: str) -> Source:
+    """Parse a script and look through it.
+
+    Raises:
+        SyntaxError: it is not Python.
+    """
+    source = Source(text, ast.parse(text))
+    modules = _module_names(source.tree)
+    for node in ast.walk(source.tree):
+        for reason in _reasons(node, modules):
+            source.suspicious.append((node.lineno, reason))
+    source.suspicious.sort()
+    return source
+
+
+def _module_names(tree: ast.Module) -> set[str]:
+    """Return the names that modules, and what is imported from them, go by in the script."""
+    return {
+        (alias.asname or alias.name).split(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def _reasons(node: ast.AST, modules: set[str]):
+    """Yield what is suspicious about a node, in words."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            if alias.name.split(".")[0] not in IMPORTS:
+                yield f"imports {alias.name}"
+    elif isinstance(node, ast.ImportFrom):
+        package = (node.module or "").split(".")[0]
+        if package not in IMPORTS or node.level:
+            yield f"imports from {node.module or '.'}"
+        for alias in node.names:
+            if alias.name in ATTRIBUTES | NAMES or alias.name in ("environ",) or alias.name == "*":
+                yield f"imports {alias.name} from {node.module}"
+            elif package in OF_SYS_AND_OS and alias.name not in OF_SYS_AND_OS[package]:
+                yield f"imports {alias.name} from {node.module}"
+    elif isinstance(node, ast.Name):
+        if node.id in NAMES:
+            yield f"uses {node.id}"
+        elif node.id.startswith("__") and node.id not in DUNDERS:
+            yield f"uses {node.id}"
+    elif isinstance(node, ast.Attribute):
+        yield from _attribute_reasons(node, modules)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if not _is_prose(node.value):
+            for word in WORDS:
+                if word in node.value:
+                    yield f"mentions {word}"
+    elif isinstance(node, ast.Subscript):
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "environ":
+            yield from _variable_reasons(node.slice)
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and not isinstance(node.args[1:2] and node.args[1], ast.Constant):
+            yield "uses getattr with a computed name"
+        owner = getattr(node.func, "value", None)
+        if isinstance(owner, ast.Attribute) and owner.attr == "environ" and node.args:
+            yield from _variable_reasons(node.args[0])
+
+
+def _is_prose(text: str) -> bool:
+    return len(text.split()) > 8
+
+
+def _attribute_reasons(node: ast.Attribute, modules: set[str]):
+    owner = node.value.id if isinstance(node.value, ast.Name) else None
+    if owner in OF_SYS_AND_OS and owner in modules:
+        if node.attr not in OF_SYS_AND_OS[owner]:
+            yield f"uses {owner}.{node.attr}"
+    elif node.attr in ATTRIBUTES:
+        yield f"uses .{node.attr}"
+    elif node.attr.startswith("_") and node.attr not in DUNDERS and owner not in ("self", "cls"):
+        yield f"uses the private .{node.attr}"
+    if isinstance(node.ctx, ast.Store | ast.Del):
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in modules:
+            yield f"replaces {ast.unparse(node)}"
+
+
+def _variable_reasons(name: ast.expr):
+    if not isinstance(name, ast.Constant) or not str(name.value).startswith(VARIABLES):
+        yield f"touches the environment variable {ast.unparse(name)}"

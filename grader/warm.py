@@ -1,0 +1,246 @@
+"""Wait inside a sandbox with TensorFlow and Horovod imported, then run one script on forked ranks, once.
+
+Speaks JSON by the line: says {"ready": true} on standard output, reads one job from standard input, answers with what each
+rank did, and ends. Importing takes seconds and forking does not, so a job that finds a warm process starts at once; and since
+a process serves one job only, nothing of one submission is there for the next.
+
+A job: {"script": text, "name": its file name, "seconds": time limit, "topologies": [{"name", "hosts", "slots", "gpus",
+"arguments"}]}. The answer: {"topologies": {name: [rank 0's result, rank 1's, …]}}, a result being {"exit": status or minus the
+signal, "ended_for": null, or why it had to be ended: "time", "output", "memory" or "others", "facts": see grader.probe or null,
+"stdout", "stderr": text}.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import selectors
+import signal
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KEPT = 200_000  # bytes of each stream of each rank
+FACTS_KEPT = 2_000_000
+MEMORY = 8 * 2**30  # bytes that all ranks may take together
+PULSE = 0.5  # seconds between looks at memory and time
+GRACE = 5  # seconds that ranks get to notice that another one failed
+
+# Horovod's own words about ranks that wait for each other come after the first figure, the end after the second.
+STALL = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "5", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "15"}
+
+
+@dataclass
+class Rank:
+    """One rank being run."""
+
+    topology: str
+    rank: int
+    pid: int
+    port: int  # the pipe that its rendezvous port is told by
+    kept: dict[str, bytearray] = field(default_factory=lambda: {name: bytearray() for name in ("facts", "stdout", "stderr")})
+    exit: int | None = None
+    over: bool = False
+    ended_for: str | None = None
+
+    def result(self) -> dict:
+        """Return the rank's part of the answer."""
+        try:
+            facts = json.loads(self.kept["facts"]) if self.kept["facts"] else None
+        except ValueError:
+            facts = None
+        text = {name: self.kept[name].decode(errors="replace") for name in ("stdout", "stderr")}
+        return {"exit": self.exit, "ended_for": self.ended_for, "facts": facts, **text}
+
+
+def main() -> None:
+    """Import, wait for a job, do it."""
+    ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE: the ranks' code cannot look into this process, nor trace it
+    import horovod.tensorflow.keras  # noqa: F401
+    import scipy.ndimage  # noqa: F401
+    import tensorflow as tf  # noqa: F401
+
+    import grader.probe  # noqa: F401
+
+    print(json.dumps({"ready": True}), flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        return
+    job = json.loads(line)
+    print(json.dumps({"topologies": run(job)}), flush=True)
+
+
+def run(job: dict) -> dict:
+    """Run a job's topologies side by side and return the answer's."""
+    deadline = time.monotonic() + job["seconds"]
+    ranks = [rank for topology in job["topologies"] for rank in _fork_ranks(job, topology)]
+    servers = _tell_ports(job["topologies"], ranks)
+    _collect(ranks, deadline)
+    for server in servers:
+        server.stop()
+    return {
+        topology["name"]: [rank.result() for rank in ranks if rank.topology == topology["name"]]
+        for topology in job["topologies"]
+    }
+
+
+def _fork_ranks(job: dict, topology: dict) -> list[Rank]:
+    """Fork the ranks of a topology, each waiting to be told its rendezvous port."""
+    folder = Path("/tmp") / topology["name"]
+    folder.mkdir()
+    script = folder / job["name"]
+    script.write_text(job["script"])
+    ranks = []
+    for number in range(topology["hosts"] * topology["slots"]):
+        pipes = {name: os.pipe() for name in ("facts", "stdout", "stderr", "port")}
+        pid = os.fork()
+        if pid == 0:
+            _be_rank(number, topology, script, pipes)
+        for name in ("facts", "stdout", "stderr"):
+            os.close(pipes[name][1])
+        os.close(pipes["port"][0])
+        rank = Rank(topology["name"], number, pid, pipes["port"][1])
+        rank.pipes = {name: pipes[name][0] for name in ("facts", "stdout", "stderr")}
+        ranks.append(rank)
+    return ranks
+
+
+def _be_rank(number: int, topology: dict, script: Path, pipes: dict) -> None:
+    """Be this rank, in the forked process, and never return."""
+    status = 70
+    try:
+        os.setsid()
+        facts_fd, port_fd = pipes["facts"][1], pipes["port"][0]
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(pipes["stdout"][1], 1)
+        os.dup2(pipes["stderr"][1], 2)
+        for fd in range(3, 1024):
+            if fd not in (facts_fd, port_fd):
+                with contextlib.suppress(OSError):
+                    os.close(fd)
+        port = os.read(port_fd, 16).decode()
+        os.close(port_fd)
+        slots, hosts = topology["slots"], topology["hosts"]
+        os.environ.update(
+            STALL,
+            HOROVOD_RANK=str(number),
+            HOROVOD_SIZE=str(hosts * slots),
+            HOROVOD_LOCAL_RANK=str(number % slots),
+            HOROVOD_LOCAL_SIZE=str(slots),
+            HOROVOD_CROSS_RANK=str(number // slots),
+            HOROVOD_CROSS_SIZE=str(hosts),
+            HOROVOD_HOSTNAME=f"host-{number // slots}",
+            HOROVOD_CONTROLLER="gloo",
+            HOROVOD_CPU_OPERATIONS="gloo",
+            HOROVOD_GLOO_IFACE="lo",
+            HOROVOD_GLOO_RENDEZVOUS_ADDR="127.0.0.1",
+            HOROVOD_GLOO_RENDEZVOUS_PORT=port,
+        )
+        os.chdir(script.parent)
+        from grader import probe
+
+        facts = probe.run(str(script), topology["arguments"], topology["gpus"], number)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        with os.fdopen(facts_fd, "w") as file:
+            json.dump(facts, file)
+        if facts["error"]:
+            os._exit(1)
+        import horovod.tensorflow as hvd
+
+        hvd.shutdown()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _tell_ports(topologies: list[dict], ranks: list[Rank]) -> list:
+    """Start a rendezvous server a topology and let its ranks go. Only now: a fork and a server's threads do not mix."""
+    from horovod.runner.common.util.hosts import SlotInfo
+    from horovod.runner.http.http_server import RendezvousServer
+
+    servers = []
+    for topology in topologies:
+        hosts, slots = topology["hosts"], topology["slots"]
+        server = RendezvousServer()
+        port = server.start()
+        server.init(
+            [
+                SlotInfo(f"host-{rank // slots}", rank, rank % slots, rank // slots, hosts * slots, slots, hosts)
+                for rank in range(hosts * slots)
+            ]
+        )
+        servers.append(server)
+        for rank in ranks:
+            if rank.topology == topology["name"]:
+                os.write(rank.port, str(port).encode())
+                os.close(rank.port)
+    return servers
+
+
+def _collect(ranks: list[Rank], deadline: float) -> None:
+    """Read what the ranks write until all have ended, or must be."""
+    selector = selectors.DefaultSelector()
+    for rank in ranks:
+        for name, fd in rank.pipes.items():
+            selector.register(fd, selectors.EVENT_READ, (rank, name))
+        selector.register(os.pidfd_open(rank.pid), selectors.EVENT_READ, (rank, "pid"))
+    limits = dict.fromkeys((rank.topology for rank in ranks), (deadline, "time"))
+    while not all(rank.over for rank in ranks):
+        for key, _ in selector.select(PULSE):
+            rank, name = key.data
+            if name != "pid":
+                _keep(rank, name, key.fd, selector)
+            elif not rank.over:
+                _end(rank)
+                if rank.exit:
+                    limits[rank.topology] = min(limits[rank.topology], (time.monotonic() + GRACE, "others"))
+        greedy = _memory() > MEMORY
+        for rank in ranks:
+            limit, reason = limits[rank.topology]
+            if not rank.over and (greedy or rank.ended_for or time.monotonic() >= limit):
+                rank.ended_for = rank.ended_for or ("memory" if greedy else reason)
+                os.kill(rank.pid, signal.SIGKILL)
+                _end(rank)
+    selector.close()
+    for rank in ranks:  # what is left in the pipes
+        for name, fd in rank.pipes.items():
+            os.set_blocking(fd, False)
+            with contextlib.suppress(BlockingIOError):
+                while _keep(rank, name, fd) and not rank.ended_for == "output":
+                    pass
+
+
+def _end(rank: Rank) -> None:
+    """Take note that a rank has ended."""
+    rank.over = True
+    rank.exit = os.waitstatus_to_exitcode(os.waitpid(rank.pid, 0)[1])
+
+
+def _memory() -> int:
+    """Return the bytes that all processes here have of their own, in a sandbox; 0 outside of one."""
+    if os.getpid() > 10:
+        return 0
+    pages = 0
+    for path in Path("/proc").glob("[0-9]*/statm"):
+        with contextlib.suppress(OSError):
+            _, resident, shared, *_ = map(int, path.read_text().split())
+            pages += resident - shared
+    return pages * os.sysconf("SC_PAGESIZE")
+
+
+def _keep(rank: Rank, name: str, fd: int, selector: selectors.BaseSelector | None = None) -> bool:
+    """Read a piece of a pipe, keep no more of it than the limit, and return whether there was any."""
+    piece = os.read(fd, 65536)
+    if not piece and selector:
+        selector.unregister(fd)
+    limit = FACTS_KEPT if name == "facts" else KEPT
+    if len(rank.kept[name]) + len(piece) > limit:
+        rank.ended_for = "output"
+    rank.kept[name] += piece[: limit - len(rank.kept[name])]
+    return bool(piece)
+
+
+if __name__ == "__main__":
+    main()

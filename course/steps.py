@@ -70,7 +70,8 @@ STEPS = (
         "Initialise Horovod, one GPU a process",
         Check(
             "Horovod is initialised before the model is built, and each rank sees the one GPU of its local rank",
-            "Call hvd.init() right after the imports. Where there are GPUs, make only gpus[hvd.local_rank()] visible, and let its memory grow, before the model is built.",
+            "Call hvd.init() right after the imports. Where there are GPUs, make only gpus[hvd.local_rank()] visible, "
+            "and let its memory grow, before the model is built.",
         ),
     ),
     _fashion_mnist(
@@ -94,7 +95,7 @@ STEPS = (
         "Start from the same weights",
         Check(
             "From the end of the first batch on, all ranks hold the weights of rank 0",
-            "hvd.callbacks.BroadcastGlobalVariablesCallback(0) belongs into the list that model.fit gets, on every rank.",
+            "hvd.callbacks.BroadcastGlobalVariablesCallback(0) belongs into the list that model.fit gets.",
         ),
     ),
     _fashion_mnist(
@@ -102,7 +103,8 @@ STEPS = (
         "Share the epoch",
         Check(
             "The ranks together make one pass over the training set in an epoch, and three over the test set",
-            "Divide the number of batches by hvd.size(), in whole numbers: len(train_iter) // hvd.size(), and 3 * len(test_iter) // hvd.size().",
+            "Divide the number of batches by hvd.size(), in whole numbers: len(train_iter) // hvd.size(), and "
+            "3 * len(test_iter) // hvd.size().",
         ),
     ),
     _fashion_mnist(

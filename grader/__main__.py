@@ -46,12 +46,14 @@ def check(number: int, as_json: bool, file: str) -> None:
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Scripts judged side by side.")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def batch(number: int, jobs: int, directory: Path) -> None:
-    """Judge every script in DIRECTORY, others' work: only in a sandbox. Prints one JSON object a line, as they are done."""
+    """Judge every script in DIRECTORY, in a sandbox or not at all. Prints a JSON object a line, as they are done."""
     why_not = sandbox.available()
     if why_not:
-        raise click.ClickException(f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less.")
+        raise click.ClickException(
+            f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."
+        )
     files = sorted(directory.rglob("*.py"))
-    with Pool(ahead=jobs) as pool, ThreadPoolExecutor(jobs) as threads, Progress(console=Console(stderr=True)) as progress:
+    with Pool() as pool, ThreadPoolExecutor(jobs) as threads, Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("judging", total=len(files))
         judgements = [threads.submit(judge, file, number, pool) for file in files]
         for judgement in as_completed(judgements):
@@ -63,11 +65,15 @@ def _check(number: int, file: str, console: Console) -> Report:
     if not any(step.number == number and step.check for step in steps.STEPS):
         report = Report(number, file, "not_graded")
         graded = ", ".join(str(step.number) for step in steps.STEPS if step.check)
-        report.checks = [Check("The step exists", number, "error", 0, 0, f"Step {number} has no check; steps {graded} have.")]
+        report.checks = [
+            Check("The step exists", number, "error", 0, 0, f"Step {number} has no check; steps {graded} have.")
+        ]
         return report
     why_not = sandbox.available()
     if why_not:
-        console.print(f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust.")
+        console.print(
+            f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust."
+        )
     with Pool(sandboxed=not why_not) as pool:
         return judge(file, number, pool)
 

@@ -110,8 +110,10 @@ def _rank(number: int, topology: str, result: dict) -> RankFacts:
         error = found["error"]
         facts.error = f"{error.get('kind')}: {error.get('message')}"[:500]
         if error.get("kind") == "SystemExit":
-            facts.error = str(error.get("message"))[:500] if not re.fullmatch(r"\d*", str(error.get("message"))) else (
-                f"it exits with status {error.get('message')}"
+            facts.error = (
+                str(error.get("message"))[:500]
+                if not re.fullmatch(r"\d*", str(error.get("message")))
+                else (f"it exits with status {error.get('message')}")
             )
         facts.error_line = error.get("line") if isinstance(error.get("line"), int) else None
         facts.traceback = str(error.get("traceback", ""))

@@ -104,7 +104,9 @@ def _judge_text(text: str, covered: list[steps.Step], pool: Pool, seconds: float
     if read.suspicious:
         where = "; ".join(f"line {line} {what}" for line, what in read.suspicious[:5])
         message = f"The script does what no step asks for, so a person has to look at it: {where}."
-        checks.insert(0, Check("Nothing in the script is out of place", number, "error", 0, 0, message, "", read.suspicious[0][0]))
+        checks.insert(
+            0, Check("Nothing in the script is out of place", number, "error", 0, 0, message, "", read.suspicious[0][0])
+        )
     if any(check.status == "error" for check in checks):
         return checks, "needs_review"
     return checks, "passed"
@@ -144,7 +146,12 @@ def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
 def _is_aftermath(rank: facts.RankFacts) -> bool:
     """Whether a rank's end looks like the consequence of another's."""
     told = f"{rank.error or ''}{rank.stderr}"
-    return "Horovod has been shut down" in told or "HorovodInternalError" in told or "gloo" in told or rank.ended_for == "others"
+    return (
+        "Horovod has been shut down" in told
+        or "HorovodInternalError" in told
+        or "gloo" in told
+        or rank.ended_for == "others"
+    )
 
 
 def _stall(runs: facts.Runs) -> str | None:
@@ -152,8 +159,8 @@ def _stall(runs: facts.Runs) -> str | None:
         found = re.search(r"Missing ranks:\s*\n(\d+)!?: \[([^\],]+)", rank.stderr)
         if found and rank.exit != 0:
             return (
-                f"The ranks wait for each other for good ({rank.topology}): rank {rank.rank} is in the collective {found[2]}, "
-                f"and rank {found[1]} never gets there."
+                f"The ranks wait for each other for good ({rank.topology}): rank {rank.rank} is in the collective "
+                f"{found[2]}, and rank {found[1]} never gets there."
             )
     return None
 

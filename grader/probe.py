@@ -1,24 +1,26 @@
 """Run a training script inside one rank, watch TensorFlow and Horovod, and return the facts.
 
 Imported only by grader.warm, in a process that will run nothing but this one script. Nothing here judges: it notes
-what happened. GPUs are simulated: tf.config answers for as many as the topology gives the host. Training runs eagerly,
-which saves the tracing of a graph, and lets gradients and weights be read where they are made.
+what happened. GPUs are simulated: tf.config answers for as many as the topology gives the host. Training runs
+eagerly, which saves the tracing of a graph, and lets gradients and weights be read where they are made.
 
-Tensors are compared between ranks by their projections: dot products with a few fixed random directions. They are linear,
-so the projection of a mean is the mean of the projections.
+Tensors are compared between ranks by their projections: dot products with a few fixed random directions. They are
+linear, so the projection of a mean is the mean of the projections.
 """
 
 import inspect
-import os
 import runpy
 import sys
 import traceback
 import warnings
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.keras.callbacks import Callback
+from tensorflow.python.data.ops import iterator_ops
+
+from grader.gpus import Gpus
 
 DIRECTIONS = 4
 
@@ -38,13 +40,11 @@ class Probe:
             "lines": {},  # what -> the line of the script that called it
             "error": None,
         }
-        self.gpus = [SimpleNamespace(name=f"/physical_device:GPU:{number}", device_type="GPU") for number in range(gpus)]
-        self.chosen = None
-        self.growth = set()
+        self.gpus = Gpus(gpus)
         self.local = None  # projections of the gradients that this rank last computed
         self.rng = {}
 
-    # --- what is noted -------------------------------------------------------------------------------------------------
+    # --- what is noted -----------------------------------------------------------------------------------------------
 
     def note(self, event: str) -> None:
         """Note that something happened for the first time, and on which line of the script."""
@@ -73,63 +73,7 @@ class Probe:
             total += self.rng[key] @ flat
         return total.tolist()
 
-    # --- simulated GPUs ------------------------------------------------------------------------------------------------
-
-    def visible(self) -> list:
-        """Return the GPUs that the script can see: those of CUDA_VISIBLE_DEVICES, then those it chose."""
-        if "CUDA_VISIBLE_DEVICES" not in self.__dict__:
-            listed = os.environ.get("CUDA_VISIBLE_DEVICES")
-            names = None if listed is None else [part.strip() for part in listed.split(",")]
-            self.CUDA_VISIBLE_DEVICES = [
-                gpu for number, gpu in enumerate(self.gpus) if names is None or str(number) in names
-            ]
-        return self.CUDA_VISIBLE_DEVICES if self.chosen is None else self.chosen
-
-    def simulate_gpus(self) -> None:
-        """Answer TensorFlow's questions about GPUs, under both names that the API has."""
-        real = {name: getattr(tf.config, name) for name in ("list_physical_devices", "get_visible_devices")}
-        real_set = tf.config.set_visible_devices
-        real_growth = tf.config.experimental.set_memory_growth
-
-        def list_physical_devices(device_type=None):
-            self.visible()  # CUDA_VISIBLE_DEVICES counts as it is at the first question
-            cpus = [] if device_type == "GPU" else real["list_physical_devices"]("CPU")
-            return cpus + (self.CUDA_VISIBLE_DEVICES if device_type in (None, "GPU") else [])
-
-        def get_visible_devices(device_type=None):
-            cpus = [] if device_type == "GPU" else real["get_visible_devices"]("CPU")
-            return cpus + (list(self.visible()) if device_type in (None, "GPU") else [])
-
-        def set_visible_devices(devices, device_type=None):
-            devices = list(devices) if isinstance(devices, list | tuple) else [devices]
-            if "model" in self.facts["order"]:
-                raise RuntimeError("Visible devices cannot be modified after being initialized")
-            gpus = [device for device in devices if device.device_type == "GPU"]
-            if any(gpu not in self.gpus for gpu in gpus):
-                raise ValueError(f"Unrecognized device: {devices}")
-            if device_type in (None, "GPU"):
-                self.visible()
-                self.chosen = gpus
-                self.note_line("gpu")
-            if device_type != "GPU":
-                real_set([device for device in devices if device.device_type != "GPU"], "CPU")
-
-        def set_memory_growth(device, enable):
-            if device in self.gpus:
-                (self.growth.add if enable else self.growth.discard)(device.name)
-            else:
-                real_growth(device, enable)
-
-        def get_memory_growth(device):
-            return device.name in self.growth
-
-        for module in (tf.config, tf.config.experimental):
-            for function in (list_physical_devices, get_visible_devices, set_visible_devices):
-                setattr(module, function.__name__, function)
-        tf.config.experimental.set_memory_growth = set_memory_growth
-        tf.config.experimental.get_memory_growth = get_memory_growth
-
-    # --- Horovod -------------------------------------------------------------------------------------------------------
+    # --- Horovod -----------------------------------------------------------------------------------------------------
 
     def watch_horovod(self) -> None:
         """Note when Horovod is initialised and first used."""
@@ -149,7 +93,18 @@ class Probe:
             for name in ("rank", "size", "local_rank", "local_size"):
                 setattr(module, name, noted("use", getattr(module, name)))
 
-    # --- training ------------------------------------------------------------------------------------------------------
+    def keep_iterators(self) -> None:
+        """Keep every data iterator until the process ends: taking one over a generator down waits for seconds."""
+        begin = iterator_ops.OwnedIterator.__init__
+        self.iterators = []
+
+        def kept(iterator, *args, **kwargs):
+            self.iterators.append(iterator)
+            begin(iterator, *args, **kwargs)
+
+        iterator_ops.OwnedIterator.__init__ = kept
+
+    # --- training ----------------------------------------------------------------------------------------------------
 
     def watch_gradients(self) -> None:
         """Note the gradients that this rank computes by itself, before anybody averages them."""
@@ -169,8 +124,7 @@ class Probe:
         signatures = {function: inspect.signature(function) for function in (fit, evaluate)}
 
         def watched_build(this, *args, **kwargs):
-            self.facts["gpus"] = [int(gpu.name.rsplit(":", 1)[1]) for gpu in self.visible()]
-            self.facts["memory_growth"] = sorted(int(name.rsplit(":", 1)[1]) for name in self.growth)
+            self.facts["gpus"], self.facts["memory_growth"] = self.gpus.settle()
             self.note("model")
             build(this, *args, **kwargs)
 
@@ -224,7 +178,9 @@ class Probe:
             seen = ReadLogs(logs or {})
             end(epoch, seen)
             record["reads"] += [
-                [epoch, type(callback).__name__, name, float(value)] for name, value in seen.first_read.items()
+                [epoch, type(callback).__name__, name, float(value)]
+                for name, value in seen.first_read.items()
+                if dict.get(seen, name) is value  # who replaces a metric averages it, and does not act on it
             ]
             if logs is not None:
                 logs.update(seen)
@@ -248,7 +204,7 @@ class ReadLogs(dict):
 
     def get(self, name, default=None):
         """Return the metric or the default, and note it."""
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401
 
 
 class First(Callback):
@@ -307,7 +263,8 @@ class Last(Callback):
 def _describe(optimizer) -> dict:
     """Return the optimizer's kind and settings, whatever wraps it."""
     settings = {name: value for name, value in optimizer.get_config().items() if isinstance(value, bool | int | float)}
-    return {"kind": type(optimizer).__name__, **settings}
+    kind = next(base.__name__ for base in type(optimizer).__mro__ if base.__module__.startswith("keras"))
+    return {"kind": kind, **settings}
 
 
 def run(script: str, arguments: list[str], gpus: int, rank: int) -> dict:
@@ -320,12 +277,13 @@ def run(script: str, arguments: list[str], gpus: int, rank: int) -> dict:
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
     tf.keras.utils.set_random_seed(1000 + rank)
-    probe.simulate_gpus()
+    probe.gpus.answer_tensorflow(lambda: probe.note_line("gpu"))
     probe.watch_horovod()
     probe.watch_gradients()
     probe.watch_model()
+    probe.keep_iterators()
     sys.argv = [script, *arguments]
-    sys.path[0] = os.path.dirname(script)
+    sys.path[0] = str(Path(script).parent)
     try:
         runpy.run_path(script, run_name="__main__")
     except SystemExit as stop:
@@ -341,4 +299,9 @@ def _error(error: BaseException, script: str) -> dict:
     own = [frame for frame in frames if frame.filename == script]
     lines = traceback.format_list(own) + traceback.format_exception_only(error)
     line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else None
-    return {"kind": type(error).__name__, "message": str(error)[:2000], "line": line, "traceback": "".join(lines)[-8000:]}
+    return {
+        "kind": type(error).__name__,
+        "message": str(error)[:2000],
+        "line": line,
+        "traceback": "".join(lines)[-8000:],
+    }

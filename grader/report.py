@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 SCHEMA = 1
-MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "skipped": ("–", "bright_black"), "error": ("?", "yellow")}
+MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "skipped": ("-", "bright_black"), "error": ("?", "yellow")}
 VERDICTS = {
     "passed": "Passed",
     "failed": "Not yet",
@@ -78,7 +78,9 @@ class Report:
             if failure.hint:
                 console.print(Text(f"Hint: {failure.hint}", style="cyan"))
         colour = {"passed": "green", "failed": "red"}.get(self.status, "yellow")
-        console.print(Text(f"\n{VERDICTS[self.status]}: {self.score:g} of {self.max_score:g} points", style=f"bold {colour}"))
+        console.print(
+            Text(f"\n{VERDICTS[self.status]}: {self.score:g} of {self.max_score:g} points", style=f"bold {colour}")
+        )
 
     def _repr_html_(self) -> str:
         """Return the same for a notebook."""

@@ -1,7 +1,8 @@
 """Hold what a script did beside what the step's solution did in the same runs, and say which properties it has.
 
-Each judge_… function takes the runs and returns None where the property is there; otherwise a Finding says what was found, what
-was expected, and which part of the script is the place to look. Expectations are read off the solution's own runs.
+Each judge_… function takes the runs and returns None where the property is there; otherwise a Finding says what was
+found, what was expected, and which part of the script is the place to look. Expectations are read off the solution's
+own runs.
 """
 
 from dataclasses import dataclass
@@ -10,8 +11,11 @@ import numpy as np
 
 from course.steps import Step
 from grader.facts import Runs
+from grader.pool import SIZES
 from grader.report import Check
 from grader.source import Source
+
+TEST_BATCHES = SIZES["test-samples"] // SIZES["val-batch-size"]
 
 CLOSE = 2e-3  # relative: float32 sums in another order, and gradients compressed to 16 bits, still pass
 
@@ -78,11 +82,15 @@ def judge_initialised_and_pinned(runs: Runs, expected: Runs, source: Source) -> 
         if "model" in facts.order and facts.order.index("init") > facts.order.index("model"):
             return Finding(f"{where} initialises Horovod only after the model is built.", facts.lines.get("init"))
         if "model" not in facts.order:
-            return Finding(f"{where} ends before it builds a model: {facts.error or 'no reason given'}", facts.error_line)
+            return Finding(
+                f"{where} ends before it builds a model: {facts.error or 'no reason given'}", facts.error_line
+            )
     for (where, facts), (_, right) in zip(runs.ranks(), expected.ranks(), strict=True):
         line = facts.lines.get("gpu") or source.line_of("set_visible_devices", "CUDA_VISIBLE_DEVICES")
         if facts.gpus != right.gpus:
-            return Finding(f"{where} can see {_gpus(facts.gpus)}. Expected: {_gpus(right.gpus)}, by its local rank.", line)
+            return Finding(
+                f"{where} can see {_gpus(facts.gpus)}. Expected: {_gpus(right.gpus)}, by its local rank.", line
+            )
         if not set(right.memory_growth) <= set(facts.memory_growth):
             line = source.line_of("set_memory_growth") or line
             return Finding(f"{where} takes all memory of {_gpus(right.gpus)} at once. Expected: memory growth.", line)
@@ -138,7 +146,9 @@ def judge_mean_gradient(runs: Runs, expected: Runs, source: Source) -> Finding |
         for number in range(min(batches, len(right["batches"]))):
             batch = [facts.fits[0]["batches"][number] for facts in ranks]
             if any(entry.get("local") is None or "after" not in entry for entry in batch):
-                return Finding("No gradient was computed in a training step, as far as can be seen.", line, unclear=True)
+                return Finding(
+                    "No gradient was computed in a training step, as far as can be seen.", line, unclear=True
+                )
             finding = _judge_batch(runs.describe(name), batch, right["batches"][number]["rate"], line)
             if finding:
                 return finding
@@ -150,7 +160,9 @@ def _trained(ranks) -> Finding | None:
     for facts in ranks:
         if not facts.fits or not facts.fits[0]["batches"]:
             why = f": {facts.error}" if facts.error else "."
-            return Finding(f"{facts.where} does not get as far as training{why}", facts.error_line, unclear=not facts.error)
+            return Finding(
+                f"{facts.where} does not get as far as training{why}", facts.error_line, unclear=not facts.error
+            )
     return None
 
 
@@ -159,7 +171,9 @@ def _judge_batch(where: str, batch: list[dict], rate: float, line: int | None) -
     update = [np.asarray(entry["updated"], float) - np.asarray(entry["before"], float) for entry in batch]
     mean, total = -rate * np.mean(local, axis=0), -rate * np.sum(local, axis=0)
     scale = max(np.abs(own).max() for own in local) * rate + 1e-9
-    noise = 2e-6 * max(np.abs(entry["before"]).max() for entry in batch)  # weights are float32, updates small beside them
+    noise = 2e-6 * max(
+        np.abs(entry["before"]).max() for entry in batch
+    )  # weights are float32, updates small beside them
 
     def same(one, other):
         return bool(np.abs(np.asarray(one) - np.asarray(other)).max() <= 0.02 * scale + noise)
@@ -168,15 +182,14 @@ def _judge_batch(where: str, batch: list[dict], rate: float, line: int | None) -
         return None
     if all(same(own, -rate * gradient) for own, gradient in zip(update, local, strict=True)):
         return Finding(
-            f"Each rank applies its own gradient, and none knows of the others' ({where}). Expected: the mean of all.", line
+            f"Each rank applies its own gradient, and none knows of the others' ({where}). Expected: the mean of all.",
+            line,
         )
     if all(same(own, total) for own in update):
         return Finding(f"The ranks apply the sum of their gradients ({where}). Expected: their mean.", line)
     if all(same(own, update[0]) for own in update):
         if abs(batch[0]["rate"] - rate) > 1e-6 * rate:
-            return Finding(
-                f"The learning rate is {batch[0]['rate']:g}. Expected: {rate:g}, as before ({where}).", line
-            )
+            return Finding(f"The learning rate is {batch[0]['rate']:g}. Expected: {rate:g}, as before ({where}).", line)
         return Finding(f"The ranks apply the same update, but not the mean of their gradients ({where}).", line)
     return Finding(f"The ranks apply different updates ({where}). Expected: the mean of all gradients on each.", line)
 
@@ -244,11 +257,12 @@ def judge_shared_epoch(runs: Runs, expected: Runs, source: Source) -> Finding | 
             epoch, should = facts.fits[0]["epochs"][0], right.fits[0]["epochs"][0]
             if not 0 <= epoch["steps"] - should["steps"] <= 1:
                 return Finding(
-                    f"{facts.where} takes {epoch['steps']} steps in an epoch. Expected: {should['steps']}, its share of one "
-                    "pass over the training set.",
+                    f"{facts.where} takes {epoch['steps']} steps in an epoch. Expected: {should['steps']}, its "
+                    "share of one pass over the training set.",
                     source.line_of("steps_per_epoch", "fit"),
                 )
-            if abs(epoch["validation_steps"] - should["validation_steps"]) > 2:
+            share = TEST_BATCHES // len(ranks)
+            if not 3 * share <= epoch["validation_steps"] <= 3 * (share + 1):
                 return Finding(
                     f"{facts.where} takes {epoch['validation_steps']} validation steps. Expected: "
                     f"{should['validation_steps']}, its share of three passes over the test set.",
@@ -257,8 +271,8 @@ def judge_shared_epoch(runs: Runs, expected: Runs, source: Source) -> Finding | 
         taken = {facts.fits[0]["epochs"][0]["steps"] for facts in ranks}
         if len(taken) > 1:
             return Finding(
-                f"The ranks take different numbers of steps: {sorted(taken)}. Expected: the same on all, or they wait for "
-                "each other.",
+                f"The ranks take different numbers of steps: {sorted(taken)}. Expected: the same on all, or they "
+                "wait for each other.",
                 source.line_of("steps_per_epoch", "fit"),
             )
     return None
@@ -283,7 +297,11 @@ def judge_mean_metrics(runs: Runs, expected: Runs, source: Source) -> Finding | 
                     source.line_of("StopAtAccuracy", "callbacks"),
                 )
             for epoch, callback, metric, value in facts.fits[0]["reads"]:
-                own = [other.fits[0]["epochs"][epoch]["own"].get(metric) for other in ranks if len(other.fits[0]["epochs"]) > epoch]
+                own = [
+                    other.fits[0]["epochs"][epoch]["own"].get(metric)
+                    for other in ranks
+                    if len(other.fits[0]["epochs"]) > epoch
+                ]
                 if None in own or len(own) < len(ranks):
                     continue
                 if abs(value - np.mean(own)) > 1e-3:

@@ -1,8 +1,8 @@
 """The one place where what may be read, written and used up is decided, with bubblewrap.
 
 Inside there is no network but a loopback of its own, nothing to read but the system's libraries, the interpreter, the
-packages, the course's and the grader's code and a tiny data set, and nothing to write but a small tmpfs. Processes run as a
-throw-away user that cannot become another, in a process namespace that ends as a whole.
+packages, the course's and the grader's code and a tiny data set, and nothing to write but a small tmpfs. Processes
+run as a throw-away user that cannot become another, in a process namespace that ends as a whole.
 """
 
 import os
@@ -38,9 +38,25 @@ def available() -> str | None:
 
 def command(inner: list[str], tiny_data: Path) -> list[str]:
     """Return the command that runs inner in a sandbox, where tiny_data stands in the place of the course's own data."""
-    readable = ["/usr", "/lib", "/lib64", "/bin", sys.base_prefix, sys.prefix, str(ROOT / "course"), str(ROOT / "grader")]
+    readable = [
+        "/usr",
+        "/lib",
+        "/lib64",
+        "/bin",
+        sys.base_prefix,
+        sys.prefix,
+        str(ROOT / "course"),
+        str(ROOT / "grader"),
+    ]
     namespaces = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
-    options = [*namespaces, "--die-with-parent", "--new-session", "--clearenv", "--hostname", "127.0.0.1"]  # gloo looks its own name up
+    options = [
+        *namespaces,
+        "--die-with-parent",
+        "--new-session",
+        "--clearenv",
+        "--hostname",
+        "127.0.0.1",
+    ]  # gloo looks its own name up
     for folder in sorted({str(parent) for path in [*readable, data.SHIPPED] for parent in Path(path).parents} - {"/"}):
         options += ["--perms", "0755", "--dir", folder]  # or they would be closed to the throw-away user
     for path in readable:

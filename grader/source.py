@@ -1,7 +1,8 @@
 """Read a script without running it: whether it parses, where things are, and what has no business in it.
 
-A submission is a small edit of a known program. It runs beside the probe that watches it, and code that went looking could
-find the probe. So what such a search needs is pointed out here, for a person to look at, whatever the facts say.
+A submission is a small edit of a known program. It runs beside the probe that watches it, and code that went looking
+could find the probe. So what such a search needs is pointed out here, for a person to look at, whatever the facts
+say.
 """
 
 import ast
@@ -15,9 +16,10 @@ IMPORTS = {
 
 # Attributes that lead from the modules above to the interpreter's inside, other files or other processes.
 ATTRIBUTES = {
-    "builtins", "ctypes", "fork", "forkpty", "gc", "importlib", "inspect", "kill", "killpg", "modules", "meta_path", "popen",
-    "putenv", "settrace", "setprofile", "subprocess", "system", "walk", "listdir", "scandir", "glob", "rglob", "iterdir",
-    "read_text", "read_bytes", "write_text", "write_bytes", "fdopen", "dup2", "py_function", "addaudithook", "f_back",
+    "addaudithook", "builtins", "ctypes", "dup2", "f_back", "fdopen", "fork", "forkpty", "gc", "glob", "importlib",
+    "inspect", "iterdir", "kill", "killpg", "listdir", "meta_path", "modules", "popen", "putenv", "py_function",
+    "read_bytes", "read_text", "rglob", "scandir", "setprofile", "settrace", "subprocess", "system", "walk",
+    "write_bytes", "write_text",
 }  # fmt: skip
 NAMES = {
     "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "setattr", "delattr", "open", "breakpoint",
@@ -102,14 +104,15 @@ def _reasons(node: ast.AST, modules: set[str]):
         if package not in IMPORTS or node.level:
             yield f"imports from {node.module or '.'}"
         for alias in node.names:
-            if alias.name in ATTRIBUTES | NAMES or alias.name in ("environ",) or alias.name == "*":
-                yield f"imports {alias.name} from {node.module}"
-            elif package in OF_SYS_AND_OS and alias.name not in OF_SYS_AND_OS[package]:
+            if (
+                alias.name in ATTRIBUTES | NAMES
+                or alias.name in ("environ",)
+                or alias.name == "*"
+                or (package in OF_SYS_AND_OS and alias.name not in OF_SYS_AND_OS[package])
+            ):
                 yield f"imports {alias.name} from {node.module}"
     elif isinstance(node, ast.Name):
-        if node.id in NAMES:
-            yield f"uses {node.id}"
-        elif node.id.startswith("__") and node.id not in DUNDERS:
+        if node.id in NAMES or (node.id.startswith("__") and node.id not in DUNDERS):
             yield f"uses {node.id}"
     elif isinstance(node, ast.Attribute):
         yield from _attribute_reasons(node, modules)
@@ -122,7 +125,11 @@ def _reasons(node: ast.AST, modules: set[str]):
         if isinstance(node.value, ast.Attribute) and node.value.attr == "environ":
             yield from _variable_reasons(node.slice)
     elif isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and not isinstance(node.args[1:2] and node.args[1], ast.Constant):
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id == "getattr"
+            and not isinstance(node.args[1:2] and node.args[1], ast.Constant)
+        ):
             yield "uses getattr with a computed name"
         owner = getattr(node.func, "value", None)
         if isinstance(owner, ast.Attribute) and owner.attr == "environ" and node.args:

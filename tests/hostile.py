@@ -56,7 +56,7 @@ GREEDY = (
     Hostile("signals ignored", inside("import signal\nfor n in range(1, 60):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n    except Exception:\n        pass\nwhile True:\n    time.sleep(1)"), "does not end|ended"),
     Hostile("fork bomb", inside("while True:\n    try:\n        os.fork()\n    except OSError:\n        pass"), "."),
     Hostile("daemon that outlives", inside("if os.fork() == 0:\n    os.setsid()\n    while True:\n        time.sleep(1)"), ".", REVIEW),
-    Hostile("memory", inside("hog = []\nwhile True:\n    hog.append(bytearray(2**28))"), "MemoryError|killed|took down"),
+    Hostile("memory", inside("hog = []\nwhile True:\n    hog.append(bytearray(2**28))"), "too much memory|MemoryError"),
     Hostile("output flood", inside("while True:\n    print('x' * 10000)"), "prints without end"),
     Hostile("disk flood", inside("with open('big', 'wb') as f:\n    while True:\n        f.write(bytes(2**20))"), "Error|killed"),
 )  # fmt: skip

@@ -22,6 +22,7 @@ from course import data
 from grader import sandbox
 
 SECONDS = 60  # a script may take, for all topologies
+START = 300  # seconds that a process may take to get warm
 MARGIN = 10  # seconds more until a warm process that does not answer is ended
 ANSWER = 64 * 2**20  # bytes
 
@@ -93,16 +94,17 @@ class Pool:
         while len(self.waiting) < count:
             inner = [f"{sys.prefix}/bin/python", "-m", "grader.warm"]
             command = sandbox.command(inner, self.tiny) if self.sandboxed else inner
-            self.waiting.append(
-                subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env=None if self.sandboxed else os.environ | sandbox.environment(),
-                    start_new_session=True,
-                )
+            complaints = tempfile.TemporaryFile(dir=self.folder.name)  # noqa: SIM115  a pipe would fill up, unread
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                env=None if self.sandboxed else os.environ | sandbox.environment(),
+                start_new_session=True,
             )
+            process.stderr = complaints
+            self.waiting.append(process)
 
     def run(self, script: str, name: str, seconds: float = SECONDS) -> dict:
         """Run a script on all topologies and return the answer of grader.warm.
@@ -115,10 +117,7 @@ class Pool:
             self.warm()
             process = self.waiting.popleft()
         try:
-            if _read_line(process, SECONDS) != b'{"ready": true}\n':
-                process.kill()
-                reason = process.stderr.read().decode(errors="replace").strip()[-2000:]
-                raise NoVerdictError(f"The grader's own process did not start: {reason or 'no reason given'}")
+            _await_ready(process)
             topologies = [asdict(topology) | {"arguments": ARGUMENTS} for topology in TOPOLOGIES]
             job = {"script": script, "name": name, "seconds": seconds, "topologies": topologies}
             process.stdin.write(json.dumps(job).encode() + b"\n")
@@ -130,6 +129,23 @@ class Pool:
                 raise OverrunError("It took down the processes that it ran in.") from None
         finally:
             _end(process)
+
+
+def _await_ready(process: subprocess.Popen) -> None:
+    """Wait until a process is warm.
+
+    Raises:
+        NoVerdictError: it did not get warm.
+    """
+    try:
+        ready = _read_line(process, START)
+    except OverrunError:
+        ready = b""
+    if ready != b'{"ready": true}\n':
+        process.kill()
+        process.stderr.seek(0)
+        reason = process.stderr.read().decode(errors="replace").strip()[-2000:]
+        raise NoVerdictError(f"The grader's own process did not start: {reason or 'no reason given'}")
 
 
 def _end(process: subprocess.Popen) -> None:

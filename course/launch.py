@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from course import watch
+from course.steps import ROOT
 
 # Flags of the programs: a model that trains in seconds on two cores, or the full one.
 PROFILES = {"cpu": {"widen_factor": 1}, "gpu": {}}
@@ -122,7 +123,7 @@ def script(
         if value is not None
         for part in (f"--{name.replace('_', '-')}", str(value))
     ]
-    shown = ["mpirun", "-np", str(np), "python", Path(path).name, *arguments]
+    shown = ["mpirun", "-np", str(np), "python", str(path).removeprefix(f"{ROOT}/"), *arguments]
     variables = dict(variables or {})
     if weights:
         variables["COURSE_WATCH_WEIGHTS"] = "1"

@@ -3,6 +3,7 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 uv_version=0.13.8
+extra=${COURSE_EXTRA:-cpu}
 
 stop() {
     echo "Set-up: $1" >&2
@@ -12,7 +13,7 @@ stop() {
 [ "$(uname -sm)" = "Linux x86_64" ] ||
     stop "this is $(uname -sm), and TensorFlow, Horovod and MPI come built for Linux x86_64 only. Use such a machine, a virtual one or a container."
 
-if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/made-from.lock"; then
+if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/made-from.$extra"; then
     python= with_pip=
     mapfile -t candidates < <(type -ap python3.11 python3)
     for candidate in "${candidates[@]}"; do # an active environment may have one without pip
@@ -31,9 +32,10 @@ if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/ma
         flock 9
         [ -x "$root/.tools/bin/uv" ] || "$python" -m pip install --quiet --disable-pip-version-check \
             --root-user-action=ignore --target "$root/.tools" "uv==$uv_version" || stop "uv could not be installed with pip: see above."
-        "$root/.tools/bin/uv" sync --quiet --project "$root" --frozen --python "$python" --extra "${COURSE_EXTRA:-cpu}" ||
+        "$root/.tools/bin/uv" sync --quiet --project "$root" --frozen --python "$python" --extra "$extra" ||
             stop "uv could not make the environment: see above. If Horovod's build failed, 'uv cache clean horovod' and a second try rule out a stale one."
-        cp "$root/uv.lock" "$root/.venv/made-from.lock"
+        rm -f "$root"/.venv/made-from.*
+        cp "$root/uv.lock" "$root/.venv/made-from.$extra"
     ) 9>"$root/.setup.lock" || exit 1
 fi
 

@@ -33,10 +33,10 @@ def run(chosen: list[steps.Step], np: int, profile: str, data_dir: str | None, o
     from course import run as runner  # papermill takes a second to import
 
     os.environ.update(launch.environment(np))
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # an interrupt leaves tasks, and it would tell of each
     try:
         summary = runner.run(chosen, out, np, profile, data_dir)
     except KeyboardInterrupt:
-        logging.getLogger("asyncio").disabled = True  # it would tell of each task that was left in the middle
         sys.exit(f"Interrupted. What had finished is in {out}.")
     failed = [notebook["name"] for notebook in summary["notebooks"] if notebook["status"] != "passed"]
     click.echo(

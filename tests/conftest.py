@@ -1,6 +1,7 @@
 """What several test files share."""
 
 import os
+import signal
 import uuid
 
 import psutil
@@ -9,6 +10,11 @@ import pytest
 from course import steps
 
 TINY = {"widen_factor": 1, "train_samples": 128, "test_samples": 64, "epochs": 2, "seed": "{rank}"}
+
+
+def listen_to_interrupts():
+    """Be the preexec_fn of a process that is to be interrupted: tests started in the background ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+from conftest import listen_to_interrupts
 
 from course import launch
 
@@ -119,7 +120,12 @@ launch.mpirun(["bash", "-c", "echo up; sleep 99"], np=2)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_ranks_end_with_the_process_that_started_them(leftovers, number):
-    process = subprocess.Popen([sys.executable, "-u", "-c", SLEEPERS], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", SLEEPERS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=listen_to_interrupts,
+    )
     up = 0
     while up < 2:
         up += process.stdout.readline().endswith(b"up\n")

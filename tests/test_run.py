@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+from conftest import listen_to_interrupts
 from rich.console import Console
 
 from course import run
@@ -81,7 +82,9 @@ def test_a_kernel_that_is_killed_is_named(lesson, leftovers):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_runner_ends_with_all_it_started(tmp_path, leftovers, number):
     command = [sys.executable, "-m", "course", "run", "--steps", "2", "--out", tmp_path / "out"]
-    runner = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    runner = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=listen_to_interrupts
+    )
     for line in runner.stdout:
         if b"$ mpirun" in line:
             break

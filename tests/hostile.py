@@ -73,7 +73,7 @@ LYING = (
     Hostile("finds the probe by frames", inside("import sys\nframe = sys._getframe()", SOLUTION), "_getframe", REVIEW),
     Hostile("finds the probe by modules", inside("import sys\nprobe = sys.modules.get('grader.probe')", SOLUTION), "modules", REVIEW),
     Hostile("ctypes", inside("import ctypes", SOLUTION), "ctypes", REVIEW),
-    Hostile("reads the solution", inside("text = open('/work/solutions/fashion_mnist_solution.py').read()"), "No such file|Error"),
+    Hostile("reads the solution", inside("text = open('../solutions/fashion_mnist_solution.py').read()"), "No such file|Error"),
     Hostile("looks at /proc", inside("maps = open('/proc/self/maps').read()", SOLUTION), "proc|open", REVIEW),
     Hostile("kills its parent", inside("os.kill(os.getppid(), 9)"), "took down|killed|ends"),
     Hostile("exec hides it", inside("exec('import gc')", SOLUTION), "exec", REVIEW),

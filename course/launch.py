@@ -223,7 +223,7 @@ def _reason(run: Run, code: int) -> str:
     if exited := _EXITED.search(notices):
         rank, status = int(exited[1]), exited[2]
         return f"Rank {rank} ended with exit status {status}. {_last_words(run, [rank])}"
-    if code > 128:
+    if code - 128 in signal.valid_signals():
         name = signal.Signals(code - 128).name
         return f"mpirun itself was killed by signal {code - 128} ({name}), and its ranks ended with it."
     return f"mpirun ended with exit status {code}.\n{notices}"

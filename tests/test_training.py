@@ -1,5 +1,7 @@
 """What each solution does under two ranks: what its step brings is there from that step on, and not before."""
 
+import sys
+
 import numpy as np
 import pytest
 from conftest import TINY
@@ -85,3 +87,18 @@ def test_start_up_noise_stays_away(runs):
 def test_three_ranks_share_an_epoch_too():
     run = launch.script(get(7).solution, np=3, **TINY)
     assert [record.epochs[0].steps for record in run.records] == [4 // 3] * 3
+
+
+# Runs a solution on a host that says it has one GPU, whatever it has.
+ONE_GPU = """
+import runpy
+import sys
+import tensorflow as tf
+tf.config.list_physical_devices = lambda kind=None: ["a GPU"]
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
+"""
+
+
+def test_more_ranks_than_gpus_on_a_host_is_said_clearly():
+    with pytest.raises(launch.RunError, match="2 ranks on a host with 1 GPUs: start one rank a GPU"):
+        launch.mpirun([sys.executable, "-c", ONE_GPU, str(get(7).solution)], np=2)

@@ -6,7 +6,7 @@ Facts come from processes in which the learner's code ran, so nothing about thei
 import re
 from dataclasses import dataclass, field
 
-import jsonschema
+import fastjsonschema
 
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "maxItems": 16}
 _INTEGERS = {"type": "array", "items": {"type": "integer"}, "maxItems": 16}
@@ -43,6 +43,7 @@ _FACTS = _object(
         "error": {"type": ["object", "null"]},
     }
 )
+_valid = fastjsonschema.compile(_FACTS)
 
 
 @dataclass
@@ -76,6 +77,7 @@ class Runs:
     """All ranks of all topologies."""
 
     topologies: dict[str, list[RankFacts]]
+    traffic: int  # bytes that all of them sent each other, as the host counts them
 
     def ranks(self) -> list[tuple[str, RankFacts]]:
         """Return every rank, with where it ran in words."""
@@ -88,20 +90,19 @@ class Runs:
 
 def parse(answer: dict, descriptions: dict[str, str]) -> Runs:
     """Return the Runs in an answer of grader.warm; facts of another shape count as none."""
-    return Runs(
-        {
-            name: [_rank(number, descriptions[name], result) for number, result in enumerate(results)]
-            for name, results in answer.items()
-        }
-    )
+    topologies = {
+        name: [_rank(number, descriptions[name], result) for number, result in enumerate(results)]
+        for name, results in answer["topologies"].items()
+    }
+    return Runs(topologies, answer["traffic"])
 
 
 def _rank(number: int, topology: str, result: dict) -> RankFacts:
     facts = RankFacts(number, topology, result["exit"], result["ended_for"], result["stdout"], result["stderr"])
     found = result["facts"]
     try:
-        jsonschema.validate(found, _FACTS)
-    except jsonschema.ValidationError:
+        _valid(found)
+    except fastjsonschema.JsonSchemaException:
         return facts
     facts.reported = True
     facts.order, facts.fits, facts.lines = found["order"], found["fits"], found["lines"]

@@ -15,6 +15,9 @@ from grader.report import Check, Report
 
 LARGEST = 200_000  # bytes of a script
 
+# The grader's own text, as this process has it imported: what another version found out is no expectation.
+GRADER = "".join(path.read_text() for path in sorted((ROOT / "grader").glob("*.py")))
+
 RUNS = "The program runs to its end on every rank"
 
 
@@ -168,17 +171,16 @@ def _stall(runs: facts.Runs) -> str | None:
 def expected_runs(step: steps.Step, pool: Pool) -> facts.Runs:
     """Return what the step's solution does, from the store if it has been run before, as it is, by this grader."""
     text = step.solution.read_text()
-    grader = "".join(path.read_text() for path in sorted((ROOT / "grader").glob("*.py")))
-    key = hashlib.sha256(f"{text}{grader}{ARGUMENTS}".encode()).hexdigest()
+    key = hashlib.sha256(f"{text}{GRADER}{ARGUMENTS}".encode()).hexdigest()
     store = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "distributed-training-course"
     kept = store / f"{key}.json"
     if kept.exists():
         answer = json.loads(kept.read_text())
     else:
         answer = pool.run(text, step.script)
-        for rank in (rank for ranks in answer.values() for rank in ranks):
-            if rank["exit"] != 0 or not rank["facts"]:
-                raise NoVerdictError(f"The solution itself did not run: {rank['stderr'][-2000:]}")
+        for where, rank in facts.parse(answer, DESCRIPTIONS).ranks():
+            if rank.exit or not rank.reported:
+                raise NoVerdictError(f"{where}: the solution itself did not run: {rank.error or rank.stderr[-2000:]}")
         store.mkdir(parents=True, exist_ok=True)
         partial = kept.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(answer))

@@ -1,4 +1,4 @@
-"""Warm processes in sandboxes, each for one script: made ahead, used once, ended.
+"""Running one script after another, or side by side: each in a sandbox of its own, all on forks of one warm process.
 
 The topologies that every script is run on are here too: simulated hosts with slots and GPUs.
 """
@@ -7,14 +7,16 @@ import contextlib
 import json
 import os
 import selectors
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
 import psutil
 
@@ -23,15 +25,15 @@ from grader import sandbox
 
 SECONDS = 60  # a script may take, for all topologies
 START = 300  # seconds that a process may take to get warm
-MARGIN = 10  # seconds more until a warm process that does not answer is ended
+MARGIN = 10  # seconds more until a process that does not answer is ended
 ANSWER = 64 * 2**20  # bytes
 
-# Nine training batches and five of the test set: a share for two ranks is none for three.
+# Six training batches and five of the test set: however it is rounded, a share for two ranks is none for three.
 SIZES = {
     "widen-factor": 1,
     "batch-size": 2,
     "val-batch-size": 2,
-    "train-samples": 18,
+    "train-samples": 12,
     "test-samples": 10,
     "epochs": 1,
 }
@@ -66,15 +68,19 @@ class OverrunError(Exception):
 
 
 class Pool:
-    """A supply of warm processes. A context manager: all of them end with it."""
+    """Runs scripts, each in a sandbox of its own, on forks of one process with TensorFlow imported.
+
+    A context manager: all processes end with it.
+    """
 
     def __init__(self, sandboxed: bool = True):
-        """Hold no process yet. sandboxed=False runs scripts without protection: for one's own only."""
+        """Start to import. sandboxed=False runs scripts without protection, one at a time: for one's own only."""
         self.sandboxed = sandboxed
-        self.waiting: deque[subprocess.Popen] = deque()
         self.lock = threading.Lock()
         self.folder = tempfile.TemporaryDirectory(prefix="grader-")
         self.tiny = Path(self.folder.name) / "data"
+        self.process = None
+        self.warm()
         data.cut(Path(data.SHIPPED), self.tiny, train_per_class=3, test_per_class=2)
         for path in (Path(self.folder.name), self.tiny):
             path.chmod(0o755)
@@ -85,91 +91,125 @@ class Pool:
 
     def __exit__(self, *error):
         """End every process."""
-        for process in self.waiting:
-            _end(process)
+        self._end_warm()
         self.folder.cleanup()
 
-    def warm(self, count: int = 1) -> None:
-        """See to it that so many processes are warm, or warming up."""
-        while len(self.waiting) < count:
-            inner = [f"{sys.prefix}/bin/python", "-m", "grader.warm"]
-            command = sandbox.command(inner, self.tiny) if self.sandboxed else inner
-            complaints = tempfile.TemporaryFile(dir=self.folder.name)  # noqa: SIM115  a pipe would fill up, unread
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                env=None if self.sandboxed else os.environ | sandbox.environment(),
-                start_new_session=True,
-            )
-            process.stderr = complaints
-            self.waiting.append(process)
+    def warm(self) -> None:
+        """See to it that there is a process that is warm, or warming up."""
+        if self.process and self.process.poll() is None:
+            return
+        if self.process:
+            self._end_warm()
+        self.orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.complaints = tempfile.TemporaryFile(dir=self.folder.name)  # noqa: SIM115  a pipe would fill up, unread
+        self.process = subprocess.Popen(
+            [f"{sys.prefix}/bin/python", "-m", "grader.warm"],
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=self.complaints,
+            env=sandbox.environment(),
+            cwd=self.folder.name,
+            start_new_session=True,
+        )
+        theirs.close()
+        self.ready = False
 
     def run(self, script: str, name: str, seconds: float = SECONDS) -> dict:
         """Run a script on all topologies and return the answer of grader.warm.
 
         Raises:
             OverrunError: it outlasted its time, or took its sandbox down.
-            NoVerdictError: no warm process could be had.
+            NoVerdictError: no warm process or no sandbox could be had.
         """
         with self.lock:
             self.warm()
-            process = self.waiting.popleft()
+            self._await_ready()
+        with self._room() as (process, folder):
+            job = {"script": script, "name": name, "folder": folder, "seconds": seconds}
+            job["topologies"] = [asdict(topology) | {"arguments": ARGUMENTS} for topology in TOPOLOGIES]
+            job_read, job_write = os.pipe()
+            answer_read, answer_write = os.pipe()
+            with os.fdopen(answer_read, "rb") as answer, os.fdopen(job_write, "w") as work:
+                try:
+                    socket.send_fds(self.orders, [json.dumps({"sandbox": process}).encode()], [job_read, answer_write])
+                    os.close(job_read)
+                    os.close(answer_write)
+                    json.dump(job, work)
+                    work.close()
+                except OSError as error:
+                    raise NoVerdictError(f"The grader's own process has ended: {self._complaints() or error}") from None
+                text = _read(answer, seconds + MARGIN)
         try:
-            _await_ready(process)
-            topologies = [asdict(topology) | {"arguments": ARGUMENTS} for topology in TOPOLOGIES]
-            job = {"script": script, "name": name, "seconds": seconds, "topologies": topologies}
-            process.stdin.write(json.dumps(job).encode() + b"\n")
-            process.stdin.flush()
-            line = _read_line(process, seconds + MARGIN)
-            try:
-                return json.loads(line)["topologies"]
-            except (ValueError, KeyError, TypeError):
-                raise OverrunError("It took down the processes that it ran in.") from None
-        finally:
-            _end(process)
+            return json.loads(text)
+        except ValueError:
+            raise OverrunError("It took down the processes that it ran in.") from None
+
+    @contextlib.contextmanager
+    def _room(self) -> Iterator[tuple[int | None, str]]:
+        """Make a sandbox and give the process to enter it by, and the folder to work in there."""
+        if self.sandboxed:
+            with contextlib.ExitStack() as stack:
+                try:
+                    process = stack.enter_context(sandbox.made(self.tiny))
+                except OSError as error:
+                    raise NoVerdictError(f"No sandbox could be made: {error}") from None
+                yield process, "/tmp"
+        else:
+            with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
+                try:
+                    yield None, folder
+                finally:
+                    _end(psutil.Process(self.process.pid).children(recursive=True))
+
+    def _await_ready(self) -> None:
+        """Wait until the process is warm.
+
+        Raises:
+            NoVerdictError: it did not get warm.
+        """
+        if not self.ready:
+            self.orders.settimeout(START)
+            with contextlib.suppress(OSError):
+                self.ready = self.orders.recv(16) == b"ready"
+        if not self.ready:
+            raise NoVerdictError(f"The grader's own process did not start: {self._complaints() or 'no reason given'}")
+
+    def _complaints(self) -> str:
+        self.complaints.seek(0)
+        return self.complaints.read().decode(errors="replace").strip()[-2000:]
+
+    def _end_warm(self) -> None:
+        inside = psutil.Process(self.process.pid).children(recursive=True) if self.process.poll() is None else []
+        self.process.kill()
+        self.process.wait()
+        _end(inside)
+        self.orders.close()
+        self.complaints.close()
 
 
-def _await_ready(process: subprocess.Popen) -> None:
-    """Wait until a process is warm.
+def _end(processes: list[psutil.Process]) -> None:
+    """End processes and wait until they are gone."""
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(processes, timeout=MARGIN)
+
+
+def _read(answer: IO[bytes], seconds: float) -> bytes:
+    """Read all of an answer, from a process that may hang, flood or end.
 
     Raises:
-        NoVerdictError: it did not get warm.
+        OverrunError: it took longer than the seconds, or grew larger than any answer is.
     """
-    try:
-        ready = _read_line(process, START)
-    except OverrunError:
-        ready = b""
-    if ready != b'{"ready": true}\n':
-        process.kill()
-        process.stderr.seek(0)
-        reason = process.stderr.read().decode(errors="replace").strip()[-2000:]
-        raise NoVerdictError(f"The grader's own process did not start: {reason or 'no reason given'}")
-
-
-def _end(process: subprocess.Popen) -> None:
-    """End a sandbox, and wait until every process in it is gone."""
-    inside = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
-    process.kill()
-    process.wait()
-    psutil.wait_procs(inside, timeout=MARGIN)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        with contextlib.suppress(BrokenPipeError):
-            stream.close()
-
-
-def _read_line(process: subprocess.Popen, seconds: float) -> bytes:
-    """Read a line of a process that may hang, flood or end: no more than the limits."""
     deadline = time.monotonic() + seconds
-    selector = selectors.DefaultSelector()
-    selector.register(process.stdout, selectors.EVENT_READ)
-    line = b""
-    while not line.endswith(b"\n"):
-        if not selector.select(max(0, deadline - time.monotonic())):
-            raise OverrunError(f"It did not end within {seconds:g} s.")
-        piece = os.read(process.stdout.fileno(), 65536)
-        line += piece
-        if not piece or len(line) > ANSWER:
-            break
-    return line
+    with selectors.DefaultSelector() as selector:
+        selector.register(answer, selectors.EVENT_READ)
+        text = b""
+        while len(text) <= ANSWER:
+            if not selector.select(max(0, deadline - time.monotonic())):
+                raise OverrunError(f"It did not end within {seconds:g} s.")
+            piece = os.read(answer.fileno(), 2**20)
+            if not piece:
+                return text
+            text += piece
+    raise OverrunError("It took down the processes that it ran in.")

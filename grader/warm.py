@@ -1,13 +1,14 @@
-"""Wait inside a sandbox with TensorFlow and Horovod imported, then run one script on forked ranks, once.
+"""Keep TensorFlow and Horovod imported, and for every job fork a process that enters a sandbox and runs a script.
 
-Speaks JSON by the line: says {"ready": true} on standard output, reads one job from standard input, answers with what
-each rank did, and ends. Importing takes seconds and forking does not, so a job that finds a warm process starts at
-once; and since a process serves one job only, nothing of one submission is there for the next.
+Importing takes seconds and forking does not, so a job starts at once. The process that is forked never sees a job: it
+passes on what its child needs to find one, {"sandbox": process to enter by, or null for none} and the two ends of
+pipes. So nothing of one submission is there for the next.
 
-A job: {"script": text, "name": its file name, "seconds": time limit, "topologies": [{"name", "hosts", "slots",
-"gpus", "arguments"}]}. The answer: {"topologies": {name: [rank 0's result, rank 1's, …]}}, a result being {"exit":
-status or minus the signal, "ended_for": null, or why it had to be ended: "time", "output", "memory" or "others",
-"facts": see grader.probe or null, "stdout", "stderr": text}.
+The child reads a job: {"script": text, "name": its file name, "folder": to work in, "seconds": time limit,
+"topologies": [{"name", "hosts", "slots", "gpus", "arguments"}]}. It answers {"topologies": {name: [rank 0's result,
+rank 1's, …]}, "traffic": bytes that went over the loopback}, a result being {"exit": status or minus the signal,
+"ended_for": null, or why it had to be ended: "time", "output", "memory" or "others", "facts": see grader.probe or
+null, "stdout", "stderr": text}.
 """
 
 import contextlib
@@ -17,10 +18,14 @@ import json
 import os
 import selectors
 import signal
+import socket
 import sys
 import time
+import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from grader import sandbox
 
 KEPT = 200_000  # bytes of each stream of each rank
 FACTS_KEPT = 2_000_000
@@ -58,38 +63,90 @@ class Rank:
 
 
 def main() -> None:
-    """Import, wait for a job, do it."""
+    """Import, say so, and fork for every job until nobody is left to send any."""
     ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE: the ranks' code cannot look into this process, nor trace it
+    # Horovod's threads look out for messages all the time. As a batch job, they let a rank that computes finish first.
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    gc.disable()  # nothing that imports make is garbage, and looking for it takes an eighth of their time
     import horovod.tensorflow.keras  # noqa: F401
     import scipy.ndimage  # noqa: F401
     import tensorflow as tf  # noqa: F401
 
     import grader.probe  # noqa: F401
 
-    print(json.dumps({"ready": True}), flush=True)
-    line = sys.stdin.readline()
-    if not line:
-        return
-    job = json.loads(line)
-    print(json.dumps({"topologies": run(job)}), flush=True)
+    gc.freeze()  # a collection in a fork would touch, and so copy, every page that is shared
+    gc.enable()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children leave nothing to wait for
+    with socket.socket(fileno=sys.stdin.fileno()) as orders:
+        orders.send(b"ready")
+        while True:
+            order, pipes, _, _ = socket.recv_fds(orders, 4096, 2)
+            if not order:
+                return
+            if os.fork() == 0:
+                serve(json.loads(order)["sandbox"], *pipes)
+            for pipe in pipes:
+                os.close(pipe)
+
+
+def serve(process: int | None, job: int, answer: int) -> None:
+    """Go into the sandbox of the process, if any, do the job that one pipe brings, answer by the other, and end."""
+    status = 70
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        if process:
+            sandbox.enter(process)
+            child = os.fork()
+            if child:  # stays, since a namespace ends only once somebody has waited for all that was in it
+                os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+                os.waitpid(child, 0)
+                os._exit(0)
+            sandbox.confine(process)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        _close_all_but(job, answer)
+        with os.fdopen(job) as file:
+            work = json.load(file)
+        with os.fdopen(answer, "w") as file:
+            json.dump(run(work), file)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _close_all_but(*kept: int) -> None:
+    """Close what was open before a fork, but for standard streams and these."""
+    first = 3
+    for fd in sorted(kept):
+        os.closerange(first, fd)
+        first = fd + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
 
 
 def run(job: dict) -> dict:
-    """Run a job's topologies side by side and return the answer's."""
-    gc.freeze()  # a collection in a rank would touch, and so copy, every page shared with this process
+    """Run a job's topologies side by side and return the answer."""
     deadline = time.monotonic() + job["seconds"]
     ranks = [rank for topology in job["topologies"] for rank in _fork_ranks(job, topology)]
     _tell_ports(job["topologies"], ranks)
     _collect(ranks, deadline)
-    return {
+    results = {
         topology["name"]: [rank.result() for rank in ranks if rank.topology == topology["name"]]
         for topology in job["topologies"]
     }
+    return {"topologies": results, "traffic": _traffic()}
+
+
+def _traffic() -> int:
+    """Return the bytes that went over the loopback, as the kernel counts them: a sandbox's begins with none."""
+    counts = dict(line.split(":") for line in Path("/proc/net/dev").read_text().splitlines() if ":" in line)
+    return int(counts["    lo"].split()[0])
 
 
 def _fork_ranks(job: dict, topology: dict) -> list[Rank]:
     """Fork the ranks of a topology, each waiting to be told its rendezvous port."""
-    folder = Path("/tmp") / topology["name"]
+    folder = Path(job["folder"]) / topology["name"]
     folder.mkdir()
     script = folder / job["name"]
     script.write_text(job["script"])
@@ -117,10 +174,7 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(pipes["stdout"][1], 1)
         os.dup2(pipes["stderr"][1], 2)
-        for fd in range(3, 1024):
-            if fd not in (facts_fd, port_fd):
-                with contextlib.suppress(OSError):
-                    os.close(fd)
+        _close_all_but(facts_fd, port_fd)
         port = os.read(port_fd, 16).decode()
         os.close(port_fd)
         slots, hosts = topology["slots"], topology["hosts"]
@@ -186,6 +240,7 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
             selector.register(fd, selectors.EVENT_READ, (rank, name))
         selector.register(os.pidfd_open(rank.pid), selectors.EVENT_READ, (rank, "pid"))
     limits = dict.fromkeys((rank.topology for rank in ranks), (deadline, "time"))
+    greedy, look = False, time.monotonic()
     while not all(rank.over for rank in ranks):
         for key, _ in selector.select(PULSE):
             rank, name = key.data
@@ -195,7 +250,8 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
                 _end(rank)
                 if rank.exit:
                     limits[rank.topology] = min(limits[rank.topology], (time.monotonic() + GRACE, "others"))
-        greedy = _memory() > MEMORY
+        if time.monotonic() >= look:
+            greedy, look = _memory() > MEMORY, time.monotonic() + PULSE
         for rank in ranks:
             limit, reason = limits[rank.topology]
             if not rank.over and (greedy or rank.ended_for or time.monotonic() >= limit):

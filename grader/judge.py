@@ -31,21 +31,16 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -
         seconds: how long it may take.
     """
     began = time.monotonic()
-    covered = steps.up_to(number)
     report = Report(number, str(path), "not_graded")
     try:
-        text = _read(Path(path))
+        _judge_text(report, _read(Path(path)), pool, seconds)
     except OSError as error:
-        report.checks = [Check(RUNS, number, "error", 0, 0, f"{path} cannot be read: {error.strerror or error}.")]
-        return report
-    except ValueError as error:
-        report.status = "failed"
-        report.checks = [_broken(number, str(error)), *_untold(covered)]
-        return report
-    try:
-        report.checks, report.status = _judge_text(text, covered, pool, seconds)
+        report.checks = [_ending("error", number, f"{path} cannot be read: {error.strerror or error}.")]
     except NoVerdictError as error:
-        report.checks = [Check(RUNS, number, "error", 0, 0, str(error)), *_untold(covered)]
+        _untold(report, "error", str(error))
+    except (ValueError, OverrunError) as error:
+        report.status = "failed"
+        _untold(report, "failed", str(error))
     report.seconds = time.monotonic() - began
     return report
 
@@ -75,56 +70,64 @@ def _read(path: Path) -> str:
     return text
 
 
-def _broken(number: int, message: str, line: int | None = None) -> Check:
-    return Check(RUNS, number, "failed", 0, 0, message, "", line)
+def _ending(status: str, number: int, message: str, line: int | None = None) -> Check:
+    return Check(RUNS, number, status, 0, 0, message, "", line)
 
 
-def _untold(covered: list[steps.Step]) -> list[Check]:
+def _untold(report: Report, status: str, message: str, line: int | None = None) -> None:
+    """Report why there is nothing to hold the steps' properties against."""
     told = "Cannot be told: the program does not run."
-    return [Check(step.check.description, step.number, "skipped", 0, step.check.points, told) for step in covered]
+    report.checks = [_ending(status, report.step, message, line)]
+    for step in steps.up_to(report.step):
+        check = step.check
+        report.checks.append(Check(check.description, step.number, "skipped", 0, check.points, told))
 
 
-def _judge_text(text: str, covered: list[steps.Step], pool: Pool, seconds: float) -> tuple[list[Check], str]:
-    number = covered[-1].number
+def _judge_text(report: Report, text: str, pool: Pool, seconds: float) -> None:
+    """Fill in the report on a script.
+
+    Raises:
+        ValueError: it is another script; the message is for the learner.
+        OverrunError, NoVerdictError: see Pool.run.
+    """
+    covered = steps.up_to(report.step)
     try:
         read = source.read(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = getattr(error, "lineno", None)
+        report.status = "failed"
         message = f"The file is not valid Python: {getattr(error, 'msg', None) or error}."
-        return [_broken(number, message, line), *_untold(covered)], "failed"
-    if not read.names_call("fit"):
-        message = "The script never calls model.fit: is it another file?"
-        return [_broken(number, message), *_untold(covered)], "failed"
+        _untold(report, "failed", message, getattr(error, "lineno", None))
+        return
+    if not read.calls("fit"):
+        raise ValueError("The script never calls model.fit: is it another file?")
     expected = expected_runs(covered[-1], pool)
-    try:
-        runs = facts.parse(pool.run(text, covered[-1].script, seconds), DESCRIPTIONS)
-    except OverrunError as error:
-        return [_broken(number, str(error)), *_untold(covered)], "failed"
-    first = _judge_ending(runs, number, seconds)
-    checks = [first, *rubric.judge(covered, runs, expected, read)]
-    if any(check.status == "failed" for check in checks):
-        return checks, "failed"
-    if read.suspicious:
-        where = "; ".join(f"line {line} {what}" for line, what in read.suspicious[:5])
-        message = f"The script does what no step asks for, so a person has to look at it: {where}."
-        checks.insert(
-            0, Check("Nothing in the script is out of place", number, "error", 0, 0, message, "", read.suspicious[0][0])
-        )
-    if any(check.status == "error" for check in checks):
-        return checks, "needs_review"
-    return checks, "passed"
+    report.runs = facts.parse(pool.run(text, covered[-1].script, seconds), DESCRIPTIONS)
+    ending = _judge_ending(report.runs, report.step, seconds)
+    report.checks = [ending, *rubric.judge(covered, report.runs, expected, read)]
+    statuses = {check.status for check in report.checks}
+    if read.suspicious and "failed" not in statuses:
+        report.checks.insert(0, _out_of_place(report.step, read))
+        statuses.add("error")
+    report.status = "failed" if "failed" in statuses else "needs_review" if "error" in statuses else "passed"
+
+
+def _out_of_place(number: int, read: source.Source) -> Check:
+    where = "; ".join(f"line {line} {what}" for line, what in read.suspicious[:5])
+    message = f"The script does what no step asks for, so a person has to look at it: {where}."
+    name = "Nothing in the script is out of place"
+    return Check(name, number, "error", 0, 0, message, "", read.suspicious[0][0])
 
 
 def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
     """Say how the ranks ended, by what was seen from outside first."""
     for where, rank in runs.ranks():
         if rank.ended_for == "output":
-            return _broken(number, f"{where} prints without end.")
+            return _ending("failed", number, f"{where} prints without end.")
         if rank.ended_for == "memory":
-            return _broken(number, f"{where} was ended: the ranks together took too much memory.")
+            return _ending("failed", number, f"{where} was ended: the ranks together took too much memory.")
     stalled = _stall(runs)
     if stalled:
-        return _broken(number, stalled)
+        return _ending("failed", number, stalled)
     for where, rank in sorted(runs.ranks(), key=lambda ranked: _is_aftermath(ranked[1])):
         if rank.error:
             told = rank.error
@@ -132,18 +135,18 @@ def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
                 told = "the program's arguments are not accepted any more: "
                 told += rank.stderr.strip().splitlines()[-1].split("error: ")[-1]
             shown = f"\n{rank.traceback}" if rank.traceback and "arguments" not in told else ""
-            return _broken(number, f"{where} fails: {told}{shown}", rank.error_line)
+            return _ending("failed", number, f"{where} fails: {told}{shown}", rank.error_line)
         if rank.ended_for:
-            return _broken(number, f"{where} does not end: it was ended after {seconds:g} s.")
+            return _ending("failed", number, f"{where} does not end: it was ended after {seconds:g} s.")
         if rank.exit < 0:
-            return _broken(number, f"{where} was killed by signal {-rank.exit}.")
+            return _ending("failed", number, f"{where} was killed by signal {-rank.exit}.")
         if not rank.reported:
-            return _broken(number, f"{where} ends before the program does (exit status {rank.exit}).")
+            return _ending("failed", number, f"{where} ends before the program does (exit status {rank.exit}).")
         if rank.exit:
-            return _broken(number, f"{where} ends with exit status {rank.exit}.")
+            return _ending("failed", number, f"{where} ends with exit status {rank.exit}.")
         if not rank.fits:
-            return _broken(number, f"{where} ends without training.")
-    return Check(RUNS, number, "passed", 0, 0, "As it should be.")
+            return _ending("failed", number, f"{where} ends without training.")
+    return _ending("passed", number, "As it should be.")
 
 
 def _is_aftermath(rank: facts.RankFacts) -> bool:

@@ -298,5 +298,5 @@ def _error(error: BaseException, script: str) -> dict:
         "kind": type(error).__name__,
         "message": str(error)[:2000],
         "line": line,
-        "traceback": "".join(lines)[-8000:],
+        "traceback": "".join(lines).replace(script, Path(script).name)[-8000:],
     }

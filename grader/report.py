@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from rich.console import Console
 from rich.text import Text
 
+from grader.facts import Runs
+
 SCHEMA = 1
 MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "skipped": ("-", "bright_black"), "error": ("?", "yellow")}
 VERDICTS = {
@@ -40,6 +42,7 @@ class Report:
     status: str  # passed, failed, needs_review or not_graded
     seconds: float = 0.0
     checks: list[Check] = field(default_factory=list)
+    runs: Runs | None = field(default=None, repr=False)  # what the report is about, if the script got as far as running
 
     @property
     def score(self) -> float:
@@ -83,7 +86,7 @@ class Report:
         )
 
     def _repr_html_(self) -> str:
-        """Return the same for a notebook."""
+        """Return the same for a notebook, with a figure where there is one."""
         rows = []
         for check in self.checks:
             mark, colour = MARKS[check.status]
@@ -99,7 +102,15 @@ class Report:
             message, _, traceback = failure.message.partition("\n")
             told = f"<p><b>{html.escape(message)}{where}</b></p>"
             told += f"<pre>{html.escape(traceback)}</pre>" if traceback else ""
+            told += self._figure(failure)
             if failure.hint:
                 told += f"<details><summary>Hint</summary>{html.escape(failure.hint)}</details>"
         verdict = f"<p>{VERDICTS[self.status]}: {self.score:g} of {self.max_score:g} points</p>"
         return f"<table>{''.join(rows)}</table>{told}{verdict}"
+
+    def _figure(self, failure: Check) -> str:
+        if not (self.runs and failure.max_points):
+            return ""
+        from grader import pictures  # matplotlib takes half a second to import, and a terminal has no use for it
+
+        return pictures.draw(failure.step, self.runs)

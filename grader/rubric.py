@@ -243,7 +243,7 @@ def _why_apart(where: str, fit: dict, batch: int, source: Source) -> str:
     if batch:
         return f"{where} holds rank 0's weights at first, and others after batch {batch + 1}."
     name = "BroadcastGlobalVariablesCallback"
-    if source.names_call(name) and not any("Broadcast" in callback for callback in fit["callbacks"]):
+    if source.calls(name) and not any("Broadcast" in callback for callback in fit["callbacks"]):
         return f"{where} still starts from its own weights: the callback is made but never reaches model.fit."
     return f"{where} still starts from its own weights. Expected: those of rank 0, after the first batch."
 

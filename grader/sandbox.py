@@ -36,7 +36,7 @@ FIRST_USER = 2**20  # throw-away users are numbered from here, as root makes the
 # From <linux/sched.h>, <linux/prctl.h> and <linux/capability.h>; Python has them from 3.12 on, or not at all.
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-PR_SET_NO_NEW_PRIVS = 38
+PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -104,6 +104,7 @@ def confine(process: int) -> None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
+        _forbid_namespaces(user)
     for limit, value in (
         (resource.RLIMIT_AS, ADDRESS_SPACE),
         (resource.RLIMIT_FSIZE, FILE_SIZE),
@@ -113,6 +114,17 @@ def confine(process: int) -> None:
         resource.setrlimit(limit, (value, value))
     _checked(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     _checked(_libc.capset((ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()))
+
+
+def _forbid_namespaces(user: int) -> None:
+    """Make a last user namespace, of this user alone, in which there can be no other: what --disable-userns does."""
+    _checked(_libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))  # or the files below would not be the user's
+    _checked(_libc.unshare(CLONE_NEWUSER))
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{user} {user} 1")
+    Path("/proc/sys/user/max_user_namespaces").write_text("0")
+    _checked(_libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 
 
 def _checked(result: int) -> None:

@@ -51,7 +51,7 @@ class Source:
                     return node.lineno if hasattr(node, "lineno") else node.value.lineno
         return None
 
-    def names_call(self, name: str) -> bool:
+    def calls(self, name: str) -> bool:
         """Return whether the script calls something of this name anywhere."""
         return any(isinstance(node, ast.Call) and _called(node.func) == name for node in ast.walk(self.tree))
 

@@ -6,8 +6,13 @@ import uuid
 
 import psutil
 import pytest
+from hypothesis import settings
 
 from course import steps
+
+# The same examples in every run, however slow the machine is.
+settings.register_profile("course", derandomize=True, deadline=None, database=None)
+settings.load_profile("course")
 
 TINY = {"widen_factor": 1, "train_samples": 128, "test_samples": 64, "epochs": 2, "seed": "{rank}"}
 

@@ -54,6 +54,8 @@ def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):
         headings += ["## The idea", "## Exercise", "## Run it", "## Look it up"]
         assert "<details><summary>Hint</summary>" in text
         assert f"exercise.solution({step.number})" in sources(lesson, "code")
+    if step.check:
+        assert sources(lesson, "code")[-1].endswith(f"check(step={step.number}, script=script)")
     for heading in headings:
         assert heading in text
     assert "<details><summary>Answer</summary>" in text

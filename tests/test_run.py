@@ -125,6 +125,13 @@ def test_every_lesson_shows_figures_and_has_a_page(course, step):
     assert (out / f"{step.name}.html").stat().st_size > 100_000
 
 
+def test_every_check_in_a_lesson_passes_its_solution(course, step):
+    _, out, _ = course
+    if step.check:
+        last = nbformat.read(out / f"{step.name}.ipynb", as_version=4).cells[-1]
+        assert f"Passed: {10 * step.number} of {10 * step.number} points" in last.outputs[-1].data["text/html"]
+
+
 def test_every_rank_ran_the_notebook_of_step_0(course):
     _, out, _ = course
     text = (out / "step_00.ipynb").read_text()

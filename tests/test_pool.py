@@ -1,0 +1,128 @@
+"""Where scripts run: what they find there, what they cannot reach, and that nothing of them stays."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from course.steps import ROOT
+from grader import sandbox
+from grader.pool import NoVerdictError, OverrunError, Pool
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def pool():
+    assert sandbox.available() is None
+    with Pool() as pool:
+        yield pool
+
+
+def printed(pool, script: str, topology: str = "one-host") -> list[str]:
+    """Run a script and return what its ranks printed there."""
+    return [rank["stdout"].strip() for rank in pool.run(script, "script.py")["topologies"][topology]]
+
+
+def test_ranks_know_their_place(pool):
+    told = "import horovod.tensorflow as hvd\nhvd.init()\n"
+    told += "print(hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size())"
+    answer = pool.run(told, "script.py")["topologies"]
+    places = {name: [rank["stdout"].strip() for rank in ranks] for name, ranks in answer.items()}
+    assert places == {
+        "one-host": ["0 2 0 2", "1 2 1 2"],
+        "two-hosts": ["0 2 0 1", "1 2 0 1"],
+        "three-ranks": ["0 3 0 3", "1 3 1 3", "2 3 2 3"],
+    }
+
+
+def test_nothing_of_one_script_is_there_for_the_next(pool):
+    look = "from pathlib import Path\nimport tensorflow as tf\n"
+    look += "print(Path('/tmp/mark').exists(), hasattr(tf, 'mark'))\n"
+    leave = look + "tf.mark = 1\nPath('/tmp/mark').write_text('x')"
+    assert "False False" in printed(pool, leave)  # all ranks of one script share a folder
+    assert printed(pool, look) == ["False False", "False False"]
+
+
+def test_a_script_finds_neither_files_nor_variables_nor_processes_of_the_host(pool, monkeypatch):
+    monkeypatch.setenv("SECRET_OF_THE_HOST", "x")
+    hidden = [ROOT / "solutions", ROOT / "tests", ROOT / "README.md", Path.home() / ".cache", Path("/etc/passwd")]
+    look = "import os\nfrom pathlib import Path\n"
+    look += f"seen = [path for path in {list(map(str, hidden))} if Path(path).exists()]\n"
+    look += "seen += [name for name in os.environ if 'SECRET' in name]\n"
+    look += f"print(seen, Path('/proc/{os.getpid()}').exists())"
+    assert printed(pool, look) == ["[] False", "[] False"]
+
+
+def test_a_script_cannot_become_another_user_nor_make_namespaces(pool):
+    tries = "import ctypes, os\nlibc = ctypes.CDLL(None)\ndone = [libc.unshare(0x10000000), libc.unshare(0x20000)]\n"
+    tries += "try:\n    os.setuid(0)\n    done.append(0)\nexcept OSError:\n    pass\n"
+    tries += "print(done, [line.split()[1] for line in open('/proc/self/status') if line.startswith('CapEff')])"
+    assert printed(pool, tries) == ["[-1, -1] ['0000000000000000']"] * 2
+
+
+def test_a_script_reaches_no_server_of_the_host(pool):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        knock = f"import socket\ntry:\n    socket.create_connection(('127.0.0.1', {port}), 2)\n"
+        knock += "    print('in')\nexcept OSError:\n    print('out')"
+        assert printed(pool, knock) == ["out", "out"]
+
+
+def test_a_greedy_script_does_not_harm_one_beside_it(pool):
+    bomb = "import os, time\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        time.sleep(0.01)"
+    outcomes = []
+
+    def run_bomb():
+        try:
+            outcomes.append(pool.run(bomb, "script.py", 20)["topologies"]["one-host"][0]["ended_for"])
+        except OverrunError:
+            outcomes.append("overrun")
+
+    beside = threading.Thread(target=run_bomb)
+    beside.start()
+    assert printed(
+        pool, "import threading\nfor _ in range(20):\n    threading.Thread(target=print).start()\nprint('fine')"
+    )
+    honest = pool.run((ROOT / "solutions" / "fashion_mnist_solution.py").read_text(), "script.py")
+    assert all(rank["exit"] == 0 for ranks in honest["topologies"].values() for rank in ranks)
+    beside.join()
+    assert outcomes[0] in ("time", "overrun", "memory")
+
+
+def test_the_warm_process_is_made_again_when_it_is_gone(pool):
+    pool.process.kill()
+    pool.process.wait()
+    assert printed(pool, "print('again')") == ["again", "again"]
+
+
+def test_no_sandbox_is_no_verdict(pool, monkeypatch):
+    monkeypatch.setattr(sandbox, "bwrap", lambda: "/bin/false")
+    with pytest.raises(NoVerdictError, match="No sandbox could be made"):
+        pool.run("print()", "script.py")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_all_ends_with_the_grader(number, leftovers):
+    code = "from grader.pool import Pool\npool = Pool()\nprint('begun', flush=True)\n"
+    code += "pool.run('while True: pass', 'script.py')"
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) as grader:
+        grader.stdout.readline()
+        while not any("bwrap" in process.name() for process in psutil.Process(grader.pid).children(recursive=True)):
+            assert grader.poll() is None
+        os.kill(grader.pid, number)
+    assert leftovers() == []
+
+
+def test_without_a_sandbox_ranks_run_too_and_end(leftovers):
+    with Pool(sandboxed=False) as pool:
+        assert printed(pool, "print('here')") == ["here", "here"]
+        answer = pool.run("import time\ntime.sleep(1000)", "script.py", seconds=1)
+        assert answer["topologies"]["one-host"][0]["ended_for"] == "time"
+    assert leftovers() == []

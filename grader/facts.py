@@ -53,7 +53,8 @@ class RankFacts:
     rank: int
     topology: str  # in words
     exit: int  # status, or minus the signal's number
-    ended_for: str | None  # why it had to be ended: "time", "output", "memory", or "others" that failed
+    ended_for: str | None  # why it had to be ended: "time", "output", "memory", "others" that failed or "stall"
+    collective: str  # that it was in when it ended, or ""
     stdout: str
     stderr: str
     order: list[str] = field(default_factory=list)
@@ -98,7 +99,8 @@ def parse(answer: dict, descriptions: dict[str, str]) -> Runs:
 
 
 def _rank(number: int, topology: str, result: dict) -> RankFacts:
-    facts = RankFacts(number, topology, result["exit"], result["ended_for"], result["stdout"], result["stderr"])
+    seen = [result[name] for name in ("exit", "ended_for", "collective", "stdout", "stderr")]
+    facts = RankFacts(number, topology, *seen)
     found = result["facts"]
     try:
         _valid(found)

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 import time
 from pathlib import Path
 
@@ -134,7 +133,9 @@ def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
             if "unrecognized arguments" in rank.stderr:
                 told = "the program's arguments are not accepted any more: "
                 told += rank.stderr.strip().splitlines()[-1].split("error: ")[-1]
-            shown = f"\n{rank.traceback}" if rank.traceback and "arguments" not in told else ""
+            if "Horovod has been shut down" in told:
+                told = "it waits in a collective for a rank that has ended already"
+            shown = f"\n{rank.traceback}" if rank.traceback and told == rank.error else ""
             return _ending("failed", number, f"{where} fails: {told}{shown}", rank.error_line)
         if rank.ended_for:
             return _ending("failed", number, f"{where} does not end: it was ended after {seconds:g} s.")
@@ -161,14 +162,20 @@ def _is_aftermath(rank: facts.RankFacts) -> bool:
 
 
 def _stall(runs: facts.Runs) -> str | None:
-    for _, rank in runs.ranks():
-        found = re.search(r"Missing ranks:\s*\n(\d+)!?: \[([^\],]+)", rank.stderr)
-        if found and rank.exit != 0:
-            return (
-                f"The ranks wait for each other for good ({rank.topology}): rank {rank.rank} is in the collective "
-                f"{found[2]}, and rank {found[1]} never gets there."
-            )
+    """Say who waits where, if the ranks of a topology wait for each other for good."""
+    for ranks in runs.topologies.values():
+        if any(rank.ended_for == "stall" for rank in ranks):
+            places = [
+                f"rank {rank.rank} {_place(rank)}" for rank in sorted(ranks, key=lambda rank: not rank.collective)
+            ]
+            return f"The ranks wait for each other for good ({ranks[0].topology}): {', '.join(places)}."
     return None
+
+
+def _place(rank: facts.RankFacts) -> str:
+    if rank.ended_for != "stall":
+        return "has ended"
+    return f"is in {rank.collective}" if rank.collective else "never gets to a collective"
 
 
 def expected_runs(step: steps.Step, pool: Pool) -> facts.Runs:

@@ -65,8 +65,9 @@ def weight_distance(topologies: list[list[RankFacts]]) -> Figure:
             ax.plot(range(1, batches + 1), line, marker="o", color=colour, label=f"rank {facts.rank}")
         ax.set(title=ranks[0].topology, xlabel="batch", xticks=range(1, batches + 1))
         ax.set_ylim(bottom=-0.03, top=max(0.1, 1.15 * apart.max()))
-        ax.legend(frameon=False)
     axes[0].set_ylabel("distance from rank 0")
+    largest = max(axes, key=lambda ax: len(ax.lines))
+    figure.legend(*largest.get_legend_handles_labels(), loc="outside right center", frameon=False)
     return figure
 
 

@@ -9,6 +9,7 @@ linear, so the projection of a mean is the mean of the projections.
 """
 
 import inspect
+import mmap
 import runpy
 import sys
 import traceback
@@ -22,17 +23,23 @@ from tensorflow.python.data.ops import iterator_ops
 
 from grader.gpus import Gpus
 
-# Four directions, for as many values as the lesson's smallest network has; more values use them over again.
+# Directions for as many values as the lesson's smallest network has; more values use them over again.
 # Made here, once, so that the ranks, which are forks, share them.
-DIRECTIONS = np.random.default_rng(0).standard_normal((4, 2**18))
+DIRECTIONS = np.random.default_rng(0).standard_normal((16, 2**18))
+
+
+COLLECTIVES = (
+    *("allreduce", "grouped_allreduce", "allgather", "grouped_allgather", "broadcast", "broadcast_inplace"),
+    *("broadcast_inplace_resource", "alltoall", "reducescatter", "grouped_reducescatter", "join"),
+)
 
 
 class Probe:
     """Watches one script in one rank; facts is what it saw, ready for JSON."""
 
-    def __init__(self, script: str, gpus: int, rank: int):
-        """Watch this script, on a simulated host with so many GPUs."""
-        self.script, self.rank = script, rank
+    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap):
+        """Watch this script, on a simulated host with so many GPUs. The board shows the collective it is in."""
+        self.script, self.rank, self.board = script, rank, board
         self.facts = {
             "order": [],  # "init", "use", "model", "fit": each as it first happened
             "gpus": None,  # those that the script can see when it builds its model
@@ -61,6 +68,10 @@ class Probe:
         if frame:
             self.facts["lines"].setdefault(what, frame.f_lineno)
 
+    def show(self, collective: str) -> None:
+        """Write on the board which collective this rank is in."""
+        self.board[:] = collective.encode()[: len(self.board)].ljust(len(self.board), b"\0")
+
     def project(self, tensors) -> list[float]:
         """Return the dot products of all tensors, as one long vector, with each direction."""
         parts = [np.ravel(np.asarray(tensor, dtype=np.float64)) for tensor in tensors if tensor is not None]
@@ -83,6 +94,20 @@ class Probe:
 
             return call
 
+        def shown(kind, collective):
+            def call(*args, **kwargs):
+                shape = getattr(args[0], "shape", "") if args else ""
+                self.show(f"{kind} “{kwargs['name']}”" if kwargs.get("name") else f"{kind} of a tensor {shape}")
+                try:
+                    return collective(*args, **kwargs)
+                finally:
+                    self.show("")
+
+            return call
+
+        library = hvd.mpi_ops.MPI_LIB
+        for kind in COLLECTIVES:
+            setattr(library, f"horovod_{kind}", shown(kind, getattr(library, f"horovod_{kind}")))
         for module in (hvd, hvd_keras):
             module.init = noted("init", module.init)
             for name in ("rank", "size", "local_rank", "local_size"):
@@ -262,13 +287,13 @@ def _describe(optimizer) -> dict:
     return {"kind": kind, **settings}
 
 
-def run(script: str, arguments: list[str], gpus: int, rank: int) -> dict:
+def run(script: str, arguments: list[str], gpus: int, rank: int, board: mmap.mmap) -> dict:
     """Run the script as the main program and return what it did.
 
     Raises nothing of the script's: an exception is a fact, {"kind", "message", "line", "traceback"}, its traceback
     without frames of ours.
     """
-    probe = Probe(script, gpus, rank)
+    probe = Probe(script, gpus, rank, board)
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
     tf.keras.utils.set_random_seed(1000 + rank)

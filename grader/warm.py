@@ -7,14 +7,15 @@ pipes. So nothing of one submission is there for the next.
 The child reads a job: {"script": text, "name": its file name, "folder": to work in, "seconds": time limit,
 "topologies": [{"name", "hosts", "slots", "gpus", "arguments"}]}. It answers {"topologies": {name: [rank 0's result,
 rank 1's, …]}, "traffic": bytes that went over the loopback}, a result being {"exit": status or minus the signal,
-"ended_for": null, or why it had to be ended: "time", "output", "memory" or "others", "facts": see grader.probe or
-null, "stdout", "stderr": text}.
+"ended_for": null, or why it had to be ended: "time", "output", "memory", "others" that failed or "stall",
+"collective": the one that it was in at its end, or "", "facts": see grader.probe or null, "stdout", "stderr": text}.
 """
 
 import contextlib
 import ctypes
 import gc
 import json
+import mmap
 import os
 import selectors
 import signal
@@ -29,12 +30,13 @@ from grader import sandbox
 
 KEPT = 200_000  # bytes of each stream of each rank
 FACTS_KEPT = 2_000_000
+BOARD = 120
 MEMORY = 8 * 2**30  # bytes that all ranks may take together
 PULSE = 0.5  # seconds between looks at memory and time
 GRACE = 5  # seconds that ranks get to notice that another one failed
 
-# Horovod's own words about ranks that wait for each other come after the first figure, the end after the second.
-STALL = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "5", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "15"}
+STALL = 6  # seconds in which no rank does anything while one waits in a collective: they will wait for good. Horovod's
+# own warning is for MPI alone: its controller for Gloo has an empty list of ranks, and so never misses any (0.28.1).
 
 
 @dataclass
@@ -45,12 +47,20 @@ class Rank:
     rank: int
     pid: int
     port: int  # the pipe that its rendezvous port is told by
+    board: mmap.mmap  # shared with the rank, which writes there which collective it is in
     kept: dict[str, bytearray] = field(
         default_factory=lambda: {name: bytearray() for name in ("facts", "stdout", "stderr")}
     )
     exit: int | None = None
     over: bool = False
     ended_for: str | None = None
+    ticks: int = -1  # of processor time, when last looked at
+    still_since: float = float("inf")
+
+    @property
+    def collective(self) -> str:
+        """The collective that the rank is in, or nothing."""
+        return self.board[:].rstrip(b"\0").decode(errors="replace")
 
     def result(self) -> dict:
         """Return the rank's part of the answer."""
@@ -59,7 +69,8 @@ class Rank:
         except ValueError:
             facts = None
         text = {name: self.kept[name].decode(errors="replace") for name in ("stdout", "stderr")}
-        return {"exit": self.exit, "ended_for": self.ended_for, "facts": facts, **text}
+        fields = {"exit": self.exit, "ended_for": self.ended_for, "collective": self.collective}
+        return {**fields, "facts": facts, **text}
 
 
 def main() -> None:
@@ -107,8 +118,12 @@ def serve(process: int | None, job: int, answer: int) -> None:
         _close_all_but(job, answer)
         with os.fdopen(job) as file:
             work = json.load(file)
+        try:
+            answered = run(work)
+        except BaseException:  # this program's fault: no verdict on the script
+            answered = {"broken": traceback.format_exc()}
         with os.fdopen(answer, "w") as file:
-            json.dump(run(work), file)
+            json.dump(answered, file)
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -153,19 +168,20 @@ def _fork_ranks(job: dict, topology: dict) -> list[Rank]:
     ranks = []
     for number in range(topology["hosts"] * topology["slots"]):
         pipes = {name: os.pipe() for name in ("facts", "stdout", "stderr", "port")}
+        board = mmap.mmap(-1, BOARD)
         pid = os.fork()
         if pid == 0:
-            _be_rank(number, topology, script, pipes)
+            _be_rank(number, topology, script, pipes, board)
         for name in ("facts", "stdout", "stderr"):
             os.close(pipes[name][1])
         os.close(pipes["port"][0])
-        rank = Rank(topology["name"], number, pid, pipes["port"][1])
+        rank = Rank(topology["name"], number, pid, pipes["port"][1], board)
         rank.pipes = {name: pipes[name][0] for name in ("facts", "stdout", "stderr")}
         ranks.append(rank)
     return ranks
 
 
-def _be_rank(number: int, topology: dict, script: Path, pipes: dict) -> None:
+def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap.mmap) -> None:
     """Be this rank, in the forked process, and never return."""
     status = 70
     try:
@@ -179,7 +195,6 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict) -> None:
         os.close(port_fd)
         slots, hosts = topology["slots"], topology["hosts"]
         os.environ.update(
-            STALL,
             HOROVOD_RANK=str(number),
             HOROVOD_SIZE=str(hosts * slots),
             HOROVOD_LOCAL_RANK=str(number % slots),
@@ -196,7 +211,7 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict) -> None:
         os.chdir(script.parent)
         from grader import probe
 
-        facts = probe.run(str(script), topology["arguments"], topology["gpus"], number)
+        facts = probe.run(str(script), topology["arguments"], topology["gpus"], number, board)
         sys.stdout.flush()
         sys.stderr.flush()
         with os.fdopen(facts_fd, "w") as file:
@@ -252,6 +267,8 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
                     limits[rank.topology] = min(limits[rank.topology], (time.monotonic() + GRACE, "others"))
         if time.monotonic() >= look:
             greedy, look = _memory() > MEMORY, time.monotonic() + PULSE
+            for topology in _stalled([rank for rank in ranks if not rank.over]):
+                limits[topology] = (0, "stall")
         for rank in ranks:
             limit, reason = limits[rank.topology]
             if not rank.over and (greedy or rank.ended_for or time.monotonic() >= limit):
@@ -271,6 +288,25 @@ def _end(rank: Rank) -> None:
     """Take note that a rank has ended."""
     rank.over = True
     rank.exit = os.waitstatus_to_exitcode(os.waitpid(rank.pid, 0)[1])
+
+
+def _stalled(ranks: list[Rank]) -> set[str]:
+    """Return the topologies whose ranks all sleep, and have for long, while one is in a collective."""
+    now, topologies = time.monotonic(), {}
+    for rank in ranks:
+        try:
+            fields = Path(f"/proc/{rank.pid}/task/{rank.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            fields = ["Z"] + ["0"] * 13
+        state, ticks = fields[0], int(fields[11]) + int(fields[12])  # of its main thread, as proc(5) tells
+        if state != "S" or ticks != rank.ticks:
+            rank.ticks, rank.still_since = ticks, now
+        topologies.setdefault(rank.topology, []).append(rank)
+    return {
+        name
+        for name, members in topologies.items()
+        if all(now - rank.still_since > STALL for rank in members) and any(rank.collective for rank in members)
+    }
 
 
 def _memory() -> int:

@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import dataclass
 
 from course.steps import SOLUTIONS
+from grader.report import Report
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,16 @@ class Variant:
                 raise ValueError(f"{self.name}: {path.name} has no {old!r}")
             text = text.replace(old, new)
         return text
+
+    def deserves(self, report: Report) -> bool:
+        """Return whether a report is what the script deserves."""
+        return report.status == ("passed" if self.fails is None else "failed") and first_failing(report) == self.fails
+
+
+def first_failing(report: Report) -> int | None:
+    """Return the step of the first failing check, 0 for the check that the program runs."""
+    failure = report.first_failure
+    return None if failure is None else failure.step if failure.max_points else 0
 
 
 # --- Passages of the solutions ----------------------------------------------------------------------------------------

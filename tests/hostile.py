@@ -1,9 +1,11 @@
 """Files that are no honest attempt: broken, endless, greedy or lying. Each with the verdicts it may get, and words of
 the message."""
 
+import re
 from dataclasses import dataclass
 
 from course.steps import get
+from grader.report import Report
 
 SOLUTION = get(6).solution.read_text()
 STARTER = get(3).starter.read_text()  # after step 2: trains, and lacks step 3
@@ -19,6 +21,15 @@ class Hostile:
     says: str  # a regular expression for the first failing message
     status: tuple[str, ...] = ("failed",)
     step: int = 3
+
+    def text(self) -> str | bytes:
+        """Return the file's content."""
+        return self.content
+
+    def deserves(self, report: Report) -> bool:
+        """Return whether a report is what the file deserves."""
+        failure = report.first_failure
+        return report.status in self.status and bool(re.search(self.says, f"{failure.message} line {failure.line}"))
 
 
 def inside(code: str, text: str = STARTER) -> str:
@@ -42,9 +53,9 @@ UNREADABLE = (
 )
 
 BROKEN = (
-    Hostile("flags removed", SOLUTION.replace('parser.add_argument("--widen-factor", type=int, default=10, help="filters of the blocks, in units of 16, 32 and 64")', "args_widen = 1").replace("args.widen_factor", "1"), "arguments are not the program's"),
+    Hostile("flags removed", SOLUTION.replace('parser.add_argument("--widen-factor", type=int, default=10, help="filters of the blocks, in units of 16, 32 and 64")', "args_widen = 1").replace("args.widen_factor", "1"), "arguments are not accepted any more"),
     Hostile("exception on rank 1", inside("if hvd.rank() == 1:\n    raise ValueError('odd one out')"), r"Rank 1 .* fails: ValueError: odd one out"),
-    Hostile("collective on rank 0 only", inside("if hvd.rank() == 0:\n    hvd.allreduce([1.0], name='lonely')\nelse:\n    time.sleep(99)"), r"rank 0 is in the collective .*rank [12] never"),
+    Hostile("collective on rank 0 only", inside("if hvd.rank() == 0:\n    hvd.allreduce([1.0], name='lonely')\nelse:\n    time.sleep(99)"), r"rank 0 is in allreduce of a tensor \(1,\), rank 1 never gets"),
     Hostile("early exit", inside("raise SystemExit"), "ends without training"),
     Hostile("exit on one rank", inside("if hvd.rank() == 1:\n    raise SystemExit"), "."),
     Hostile("os._exit", inside("os._exit(0)"), "ends before the program does"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks import course_run, judging, scaling, setup
+from benchmarks import course_run, grading, judging, scaling, setup, verdicts
 from course.figures.style import GREY, plots, rank_colour
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -14,6 +14,8 @@ BENCHMARKS = {
     "course": course_run.measure,
     "scaling": scaling.measure,
     "judging": judging.measure,
+    "grading": grading.measure,
+    "verdicts": verdicts.measure,
 }
 
 

@@ -1,0 +1,113 @@
+"""Grading many scripts: by the judge, and the plain way, a notebook with a test cell a step that runs mpirun."""
+
+import itertools
+import json
+import multiprocessing
+import resource
+import runpy
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+import nbformat
+import psutil
+from nbclient import NotebookClient
+
+from course import launch
+from course.steps import ROOT
+from grader.pool import ARGUMENTS, TOPOLOGIES
+
+sys.path.insert(0, str(ROOT / "tests"))
+from corpus import CORRECT
+from corpus_wrong import WRONG
+
+SUBMISSIONS = 60
+STEP = 6
+PLAIN = 3  # submissions graded the plain way: its rate does not change with their number
+JOBS = 2
+
+
+def measure() -> dict:
+    """Return rates of both ways, in submissions a minute, and processor seconds a submission, beside bare fits'.
+
+    {"judge_rate", "plain_rate", "ratio", "cpu_seconds", "bare_cpu_seconds", "cpu_ratio"}
+    """
+    rows = itertools.cycle(row for row in (*CORRECT, *WRONG) if row.step == STEP)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"learner-{number:02d}" / "fashion_mnist.py" for number in range(SUBMISSIONS)]
+        for file, row in zip(files, rows, strict=False):
+            file.parent.mkdir()
+            file.write_text(row.text())
+        with _measured() as judged:
+            command = [sys.executable, "-m", "grader", "batch", "--step", str(STEP), "--jobs", str(JOBS), folder]
+            done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        assert len(done.stdout.splitlines()) == SUBMISSIONS
+        assert all(json.loads(line)["status"] in ("passed", "failed") for line in done.stdout.splitlines())
+        with _measured() as plain:
+            for file in files[:PLAIN]:
+                _grade_plainly(file.parent)
+    bare = median(_bare_fits() for _ in range(3))
+    rates = 60 * SUBMISSIONS / judged["seconds"], 60 * PLAIN / plain["seconds"]
+    cpu = judged["cpu"] / SUBMISSIONS
+    return {
+        "judge_rate": round(rates[0], 1),
+        "plain_rate": round(rates[1], 2),
+        "ratio": round(rates[0] / rates[1], 1),
+        "cpu_seconds": round(cpu, 1),
+        "bare_cpu_seconds": round(bare, 1),
+        "cpu_ratio": round(cpu / bare, 2),
+    }
+
+
+@contextmanager
+def _measured() -> Iterator[dict]:
+    """Fill in the seconds that the context took, and those that the machine's processors were at work."""
+    measured, began, busy = {}, time.perf_counter(), _busy()
+    yield measured
+    measured |= {"seconds": time.perf_counter() - began, "cpu": _busy() - busy}
+
+
+def _busy() -> float:
+    times = psutil.cpu_times()
+    return times.user + times.nice + times.system
+
+
+def _grade_plainly(folder: Path) -> None:
+    command = ["mpirun", "-np", "2", sys.executable, "fashion_mnist.py", *ARGUMENTS]
+    cell = f"import subprocess\nsubprocess.run({command})"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for _ in range(STEP)])
+    NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}).execute(env=launch.environment(2))
+
+
+def _bare_fits() -> float:
+    """Return the processor seconds of the solution's ranks on all topologies, forked warm and watched by nobody."""
+    told, tell = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("spawn").Process(target=_fit_barely, args=(tell,))
+    process.start()
+    seconds = told.recv()
+    process.join()
+    return seconds
+
+
+def _fit_barely(tell) -> None:
+    from grader import probe, warm
+
+    def run(script, arguments, gpus, rank, board):
+        sys.argv = [script, *arguments]
+        runpy.run_path(script, run_name="__main__")
+        return {"error": None}
+
+    probe.run = run
+    with tempfile.TemporaryDirectory() as folder:
+        job = {"script": (ROOT / "solutions" / "fashion_mnist_solution.py").read_text(), "name": "fashion_mnist.py"}
+        job |= {"folder": folder, "seconds": 300}
+        job["topologies"] = [asdict(topology) | {"arguments": ARGUMENTS} for topology in TOPOLOGIES]
+        warm.run(job)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    tell.send(used.ru_utime + used.ru_stime)

@@ -3,7 +3,8 @@
     python -m course.guard mpirun -np 2 python script.py
 
 Standard input is the lifeline: when it closes, because its owner closed it or was killed, the command is asked to end,
-and soon made to. Whatever the command leaves behind, in a session of its own too, is ended before the guard ends.
+and soon made to. Whatever the command leaves behind, in a session of its own too, is ended before the guard ends. The
+command gets the file descriptors that its owner passed on.
 """
 
 import ctypes
@@ -49,7 +50,7 @@ def main(*command: str) -> int:
     _become_subreaper()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # they reach the lifeline's owner, who decides
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=_default_signals)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=False, preexec_fn=_default_signals)
     threading.Thread(target=_end_when_lifeline_closes, args=[process], daemon=True).start()
     code = process.wait()
     _end_descendants()

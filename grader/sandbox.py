@@ -63,16 +63,14 @@ def made(tiny_data: Path) -> Iterator[int]:
         OSError: it cannot be made; the message says why.
     """
     told, tell = os.pipe()
-    command = [*_command(tiny_data), "--info-fd", str(tell), "--", "sh", "-c", "echo; exec cat"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[tell]
-    ) as keeper:
+    inner = ["sh", "-c", "echo made; exec sleep infinity"]
+    command = [sys.executable, "-m", "course.guard", *_command(tiny_data), "--info-fd", str(tell), "--", *inner]
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, cwd=ROOT, pass_fds=[tell], **streams) as keeper, os.fdopen(told, "rb", 0) as info:
         os.close(tell)
-        with os.fdopen(told) as file:
-            made_of = file.read()
         if not keeper.stdout.readline():
             raise OSError(keeper.stderr.read().decode(errors="replace").strip())
-        first = json.loads(made_of)["child-pid"]
+        first = json.loads(info.read(4096))["child-pid"]
         handle = os.pidfd_open(first)
         try:
             yield first

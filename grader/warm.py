@@ -102,7 +102,6 @@ def main() -> None:
 
 def serve(process: int | None, job: int, answer: int) -> None:
     """Go into the sandbox of the process, if any, do the job that one pipe brings, answer by the other, and end."""
-    status = 70
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
@@ -117,18 +116,14 @@ def serve(process: int | None, job: int, answer: int) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         _close_all_but(job, answer)
         with os.fdopen(job) as file:
-            work = json.load(file)
-        try:
-            answered = run(work)
-        except BaseException:  # this program's fault: no verdict on the script
-            answered = {"broken": traceback.format_exc()}
+            answered = run(json.load(file))
+    except BaseException:  # this program's fault: no verdict on the script
+        answered = {"broken": traceback.format_exc()}
+    try:
         with os.fdopen(answer, "w") as file:
             json.dump(answered, file)
-        status = 0
-    except BaseException:
-        traceback.print_exc()
     finally:
-        os._exit(status)
+        os._exit(0)
 
 
 def _close_all_but(*kept: int) -> None:
@@ -142,7 +137,7 @@ def _close_all_but(*kept: int) -> None:
 
 def run(job: dict) -> dict:
     """Run a job's topologies side by side and return the answer."""
-    deadline = time.monotonic() + job["seconds"]
+    deadline, before = time.monotonic() + job["seconds"], _traffic()
     ranks = [rank for topology in job["topologies"] for rank in _fork_ranks(job, topology)]
     _tell_ports(job["topologies"], ranks)
     _collect(ranks, deadline)
@@ -150,11 +145,11 @@ def run(job: dict) -> dict:
         topology["name"]: [rank.result() for rank in ranks if rank.topology == topology["name"]]
         for topology in job["topologies"]
     }
-    return {"topologies": results, "traffic": _traffic()}
+    return {"topologies": results, "traffic": _traffic() - before}
 
 
 def _traffic() -> int:
-    """Return the bytes that went over the loopback, as the kernel counts them: a sandbox's begins with none."""
+    """Return the bytes that went over the loopback, as the kernel counts them."""
     counts = dict(line.split(":") for line in Path("/proc/net/dev").read_text().splitlines() if ":" in line)
     return int(counts["    lo"].split()[0])
 
@@ -231,20 +226,20 @@ def _tell_ports(topologies: list[dict], ranks: list[Rank]) -> None:
     from horovod.runner.common.util.hosts import SlotInfo
     from horovod.runner.http.http_server import RendezvousServer
 
+    ports = {}
     for topology in topologies:
         hosts, slots = topology["hosts"], topology["slots"]
         server = RendezvousServer()
-        port = server.start()
+        ports[topology["name"]] = server.start()
         server.init(
             [
                 SlotInfo(f"host-{rank // slots}", rank, rank % slots, rank // slots, hosts * slots, slots, hosts)
                 for rank in range(hosts * slots)
             ]
         )
-        for rank in ranks:
-            if rank.topology == topology["name"]:
-                os.write(rank.port, str(port).encode())
-                os.close(rank.port)
+    for rank in ranks:
+        os.write(rank.port, str(ports[rank.topology]).encode())
+        os.close(rank.port)
 
 
 def _collect(ranks: list[Rank], deadline: float) -> None:

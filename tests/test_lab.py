@@ -66,5 +66,10 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         figure = cell.locator(".jp-OutputArea-output img")
         expect(figure).to_be_visible(timeout=30_000)
         assert figure.evaluate("image => image.naturalWidth") > 300
+        cell = notebook.locator(".jp-CodeCell", has_text="check(step=3").first
+        cell.locator(".cm-content").click()
+        page.keyboard.press("Control+Enter")
+        expect(cell.get_by_text("Each rank applies its own gradient")).to_be_visible(timeout=180_000)
+        expect(cell.get_by_text("Not yet: 20 of 30 points")).to_be_visible()
         page.screenshot(path=checkout.parent / "lesson.png")
         browser.close()

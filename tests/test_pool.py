@@ -1,5 +1,6 @@
 """Where scripts run: what they find there, what they cannot reach, and that nothing of them stays."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -102,6 +103,11 @@ def test_the_warm_process_is_made_again_when_it_is_gone(pool):
     assert printed(pool, "print('again')") == ["again", "again"]
 
 
+def test_a_fault_of_the_grader_is_no_verdict(pool):
+    with pytest.raises(NoVerdictError, match=r"(?s)broke: .*No such file"):
+        pool.run("print()", "a folder that is not there/script.py")
+
+
 def test_no_sandbox_is_no_verdict(pool, monkeypatch):
     monkeypatch.setattr(sandbox, "bwrap", lambda: "/bin/false")
     with pytest.raises(NoVerdictError, match="No sandbox could be made"):
@@ -114,10 +120,18 @@ def test_all_ends_with_the_grader(number, leftovers):
     code += "pool.run('while True: pass', 'script.py')"
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) as grader:
         grader.stdout.readline()
-        while not any("bwrap" in process.name() for process in psutil.Process(grader.pid).children(recursive=True)):
+        while not any(name == "bwrap" for name in _children(grader.pid)):
             assert grader.poll() is None
         os.kill(grader.pid, number)
     assert leftovers() == []
+
+
+def _children(process: int) -> list[str]:
+    names = []
+    for child in psutil.Process(process).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            names.append(child.name())
+    return names
 
 
 def test_without_a_sandbox_ranks_run_too_and_end(leftovers):

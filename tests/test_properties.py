@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course.steps import ROOT, get
-from grader import facts, judge, rubric, source
+from grader import facts, judge, properties, source
 from grader.facts import RankFacts, Runs
 from grader.pool import Pool
 from grader.report import Check, Report
@@ -105,7 +105,7 @@ def trained(gradients, update, start=None, rate=0.01) -> Runs:
         batch = {"local": gradient, "before": list(before), "rate": rate, "updated": list(updated)}
         batch |= {"after": list(updated), "slots": [0.0] * 4}
         fit = {"optimizer": {"kind": "SGD"}, "batches": [batch], "callbacks": [], "weights_built": list(before)}
-        ranks.append(RankFacts(rank, "made up", 0, None, "", "", fits=[fit], reported=True))
+        ranks.append(RankFacts(rank, "made up", 0, None, "", "", "", fits=[fit], reported=True))
     return Runs({"one-host": ranks}, traffic=1000)
 
 
@@ -118,10 +118,10 @@ several = st.lists(vectors, min_size=2, max_size=5).filter(
 def test_the_mean_of_all_gradients_is_right_and_nothing_else_is(gradients):
     mean, total = np.mean(gradients, axis=0), np.sum(gradients, axis=0)
     right = trained(gradients, lambda rank: mean)
-    assert rubric.judge_mean_gradient(right, right, NOTHING) is None
-    summed = rubric.judge_mean_gradient(trained(gradients, lambda rank: total), right, NOTHING)
+    assert properties.judge_mean_gradient(right, right, NOTHING) is None
+    summed = properties.judge_mean_gradient(trained(gradients, lambda rank: total), right, NOTHING)
     assert "the sum of their gradients" in summed.message
-    own = rubric.judge_mean_gradient(trained(gradients, lambda rank: gradients[rank]), right, NOTHING)
+    own = properties.judge_mean_gradient(trained(gradients, lambda rank: gradients[rank]), right, NOTHING)
     assert "its own gradient" in own.message
 
 
@@ -130,16 +130,16 @@ def test_what_the_host_did_not_see_is_no_pass(gradients):
     mean = np.mean(gradients, axis=0)
     right, claimed = trained(gradients, lambda rank: mean), trained(gradients, lambda rank: mean)
     claimed.traffic = 10
-    assert rubric.judge_mean_gradient(claimed, right, NOTHING).unclear
+    assert properties.judge_mean_gradient(claimed, right, NOTHING).unclear
 
 
 @given(several)
 def test_other_weights_on_any_rank_are_found(gradients):
     mean = np.mean(gradients, axis=0)
     runs = trained(gradients, lambda rank: mean)
-    assert rubric.judge_same_weights(runs, runs, NOTHING) is None
+    assert properties.judge_same_weights(runs, runs, NOTHING) is None
     apart = trained(gradients, lambda rank: mean, start=[[1.0, 2.0, 3.0, 4.0 + rank] for rank in range(len(gradients))])
-    assert "own weights" in rubric.judge_same_weights(apart, runs, NOTHING).message
+    assert "own weights" in properties.judge_same_weights(apart, runs, NOTHING).message
 
 
 json_values = st.recursive(
@@ -151,7 +151,7 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_facts_of_any_shape_are_taken_or_count_as_none(found):
-    result = {"exit": 0, "ended_for": None, "facts": found, "stdout": "", "stderr": ""}
+    result = {"exit": 0, "ended_for": None, "collective": "", "facts": found, "stdout": "", "stderr": ""}
     runs = facts.parse({"topologies": {"one": [result]}, "traffic": 0}, {"one": "in words"})
     ((_, rank),) = runs.ranks()
     assert rank.reported in (True, False)

@@ -111,7 +111,8 @@ def _rank(number: int, topology: str, result: dict) -> RankFacts:
     facts.gpus, facts.memory_growth = found["gpus"] or [], found["memory_growth"]
     if found["error"]:
         error = found["error"]
-        facts.error = f"{error.get('kind')}: {error.get('message')}"[:500]
+        message = re.sub(r"{{.*?}} ?", "", str(error.get("message")))  # TensorFlow's names of graph nodes
+        facts.error = f"{error.get('kind')}: {message}"[:500]
         if error.get("kind") == "SystemExit":
             facts.error = (
                 str(error.get("message"))[:500]

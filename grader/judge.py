@@ -40,6 +40,9 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -
     except (ValueError, OverrunError) as error:
         report.status = "failed"
         _untold(report, "failed", str(error))
+    except Exception as error:  # whatever broke here is not the learner's doing, and no verdict
+        report.status = "not_graded"
+        _untold(report, "error", f"The grader broke: {error!r}")
     report.seconds = time.monotonic() - began
     return report
 

@@ -287,13 +287,10 @@ def judge_mean_metrics(runs: Runs, expected: Runs, source: Source) -> Finding | 
                 if None in own or len(own) < len(ranks):
                     continue
                 if abs(value - np.mean(own)) > 1e-3:
-                    each = ", ".join(f"{one:.3f}" for one in own)
-                    found = "its own" if abs(value - own[facts.rank]) < 1e-6 else "neither its own nor the mean"
-                    return Finding(
-                        f"{facts.where}: {callback} reads {metric} = {value:.3f}, which is {found}. The ranks measured "
-                        f"{each}. Expected: their mean, {np.mean(own):.3f}, on every rank.",
-                        line,
-                    )
+                    # No values: which images a rank validates on differs a little from one run to the next.
+                    its = "its own" if abs(value - own[facts.rank]) < 1e-6 else "neither its own nor the mean"
+                    what = f"the {metric} that {callback} reads is {its}"
+                    return Finding(f"{facts.where}: {what}. Expected: the mean of all ranks'.", line)
         epochs = [len(facts.fits[0]["epochs"]) for facts in ranks]
         if len(set(epochs)) > 1:
             return Finding(f"The ranks stop after different epochs: {epochs}. Expected: all alike.", line)

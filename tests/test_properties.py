@@ -157,6 +157,15 @@ def test_facts_of_any_shape_are_taken_or_count_as_none(found):
     assert rank.reported in (True, False)
 
 
+def test_a_fault_of_the_grader_is_no_verdict(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "read", lambda text: 1 / 0)
+    path = tmp_path / "fashion_mnist.py"
+    path.write_text(SOLUTION)
+    report = judge.judge(path, 6, pool=None)
+    assert (report.status, report.score) == ("not_graded", 0)
+    assert "The grader broke: ZeroDivisionError" in report.first_failure.message
+
+
 # --- Reporting ------------------------------------------------------------------------------------------------------
 
 checks = st.builds(

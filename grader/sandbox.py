@@ -75,10 +75,8 @@ def made(tiny_data: Path) -> Iterator[int]:
         try:
             yield first
         finally:
-            with contextlib.suppress(
-                ProcessLookupError
-            ):  # the namespace's first process: all others end before it does
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)  # before the first process ends, all others do
             os.close(handle)
 
 
@@ -143,14 +141,8 @@ def _command(tiny_data: Path) -> list[str]:
         str(ROOT / "grader"),
     ]
     namespaces = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
-    options = [
-        *namespaces,
-        "--die-with-parent",
-        "--new-session",
-        "--clearenv",
-        "--hostname",
-        "127.0.0.1",
-    ]  # gloo looks its own name up
+    options = [*namespaces, "--die-with-parent", "--new-session", "--clearenv"]
+    options += ["--hostname", "127.0.0.1"]  # gloo looks its own name up
     # First, since the course itself may lie in it.
     options += ["--perms", "1777", "--size", str(WRITABLE), "--tmpfs", "/tmp"]
     for folder in sorted({str(parent) for path in [*readable, data.SHIPPED] for parent in Path(path).parents} - {"/"}):

@@ -20,6 +20,14 @@ GRADER = "".join(path.read_text() for path in sorted((ROOT / "grader").glob("*.p
 RUNS = "The program runs to its end on every rank"
 
 
+class UnreadableError(Exception):
+    """There is no file to read; the message says why."""
+
+
+class NoScriptError(Exception):
+    """The file is not the learner's program; the message, for the learner, says what it is."""
+
+
 def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -> Report:
     """Return the report on a script for a step.
 
@@ -33,11 +41,11 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -
     report = Report(number, str(path), "not_graded")
     try:
         _judge_text(report, _read(Path(path)), pool, seconds)
-    except OSError as error:
-        report.checks = [_ending("error", number, f"{path} cannot be read: {error.strerror or error}.")]
+    except UnreadableError as error:
+        report.checks = [_ending("error", number, f"{path} cannot be read: {error}.")]
     except NoVerdictError as error:
         _untold(report, "error", str(error))
-    except (ValueError, OverrunError) as error:
+    except (NoScriptError, OverrunError) as error:
         report.status = "failed"
         _untold(report, "failed", str(error))
     except Exception as error:  # whatever broke here is not the learner's doing, and no verdict
@@ -51,24 +59,25 @@ def _read(path: Path) -> str:
     """Return a script's text.
 
     Raises:
-        OSError: there is no such file to read.
-        ValueError: it is no script; the message is for the learner.
+        UnreadableError: there is no such file to read.
+        NoScriptError: it is no script.
     """
-    if path.is_dir():
-        raise IsADirectoryError(None, "it is a directory")
-    with path.open("rb") as file:
-        raw = file.read(LARGEST + 1)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LARGEST + 1)
+    except OSError as error:
+        raise UnreadableError(error.strerror or error) from None
     if len(raw) > LARGEST:
-        raise ValueError(f"The file is larger than {LARGEST // 1000} kB. A script is not.")
+        raise NoScriptError(f"The file is larger than {LARGEST // 1000} kB. A script is not.")
     if b"\0" in raw:
-        raise ValueError("The file is binary, not a Python script.")
+        raise NoScriptError("The file is binary, not a Python script.")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise ValueError(f"The file is not UTF-8 text: see line {line}. Save it as UTF-8.") from None
+        raise NoScriptError(f"The file is not UTF-8 text: see line {line}. Save it as UTF-8.") from None
     if not text.strip():
-        raise ValueError("The file is empty.")
+        raise NoScriptError("The file is empty.")
     return text
 
 
@@ -89,7 +98,7 @@ def _judge_text(report: Report, text: str, pool: Pool, seconds: float) -> None:
     """Fill in the report on a script.
 
     Raises:
-        ValueError: it is another script; the message is for the learner.
+        NoScriptError: it is another script.
         OverrunError, NoVerdictError: see Pool.run.
     """
     covered = steps.up_to(report.step)
@@ -101,7 +110,7 @@ def _judge_text(report: Report, text: str, pool: Pool, seconds: float) -> None:
         _untold(report, "failed", message, getattr(error, "lineno", None))
         return
     if not read.calls("fit"):
-        raise ValueError("The script never calls model.fit: is it another file?")
+        raise NoScriptError("The script never calls model.fit: is it another file?")
     expected = expected_runs(covered[-1], pool)
     report.runs = facts.parse(pool.run(text, covered[-1].script, seconds), DESCRIPTIONS)
     ending = _judge_ending(report.runs, report.step, seconds)

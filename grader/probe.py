@@ -76,7 +76,11 @@ class Probe:
         """Return the dot products of all tensors, as one long vector, with each direction."""
         parts = [np.ravel(np.asarray(tensor, dtype=np.float64)) for tensor in tensors if tensor is not None]
         values = np.concatenate(parts) if parts else np.zeros(0)
-        directions = DIRECTIONS[:, np.arange(values.size) % DIRECTIONS.shape[1]] if values.size > 2**18 else DIRECTIONS
+        directions = (
+            DIRECTIONS[:, np.arange(values.size) % DIRECTIONS.shape[1]]
+            if values.size > DIRECTIONS.shape[1]
+            else DIRECTIONS
+        )
         return (directions[:, : values.size] @ values).tolist()
 
     # --- Horovod -----------------------------------------------------------------------------------------------------

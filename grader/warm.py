@@ -30,7 +30,7 @@ from grader import sandbox
 
 KEPT = 200_000  # bytes of each stream of each rank
 FACTS_KEPT = 2_000_000
-BOARD = 120
+BOARD = 120  # bytes that a rank has to write which collective it is in
 MEMORY = 8 * 2**30  # bytes that all ranks may take together
 PULSE = 0.5  # seconds between looks at memory and time
 GRACE = 5  # seconds that ranks get to notice that another one failed

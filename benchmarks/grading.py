@@ -19,9 +19,10 @@ import nbformat
 import psutil
 from nbclient import NotebookClient
 
-from course import launch
+from course import launch, steps
 from course.steps import ROOT
-from grader.pool import ARGUMENTS, TOPOLOGIES
+from grader import rubric
+from grader.pool import TOPOLOGIES
 
 sys.path.insert(0, str(ROOT / "tests"))
 from corpus import CORRECT
@@ -29,6 +30,7 @@ from corpus_wrong import WRONG
 
 SUBMISSIONS = 60
 STEP = 6
+ARGUMENTS = rubric.sizes(steps.up_to(STEP))
 PLAIN = 3  # submissions graded the plain way: its rate does not change with their number
 JOBS = 2
 
@@ -80,7 +82,7 @@ def _busy() -> float:
 
 def _grade_plainly(folder: Path) -> None:
     command = ["mpirun", "-np", "2", sys.executable, "fashion_mnist.py", *ARGUMENTS]
-    cell = f"import subprocess\nsubprocess.run({command})"
+    cell = f"import subprocess\nsubprocess.run({command}, capture_output=True)"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for _ in range(STEP)])
     NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}).execute(env=launch.environment(2))
 
@@ -96,7 +98,7 @@ def _bare_fits() -> float:
 
 
 def _fit_barely(tell) -> None:
-    from grader import probe, warm
+    from grader import probe, ranks
 
     def run(script, arguments, gpus, rank, board):
         sys.argv = [script, *arguments]
@@ -108,6 +110,6 @@ def _fit_barely(tell) -> None:
         job = {"script": (ROOT / "solutions" / "fashion_mnist_solution.py").read_text(), "name": "fashion_mnist.py"}
         job |= {"folder": folder, "seconds": 300}
         job["topologies"] = [asdict(topology) | {"arguments": ARGUMENTS} for topology in TOPOLOGIES]
-        warm.run(job)
+        ranks.run(job)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     tell.send(used.ru_utime + used.ru_stime)

@@ -7,11 +7,13 @@ import time
 from statistics import median
 
 from course import launch, steps
+from grader import rubric
 from grader.judge import judge
-from grader.pool import ARGUMENTS, Pool
+from grader.pool import Pool
 
 REPEATS = 7
 SOLUTION = steps.get(6).solution
+ARGUMENTS = rubric.sizes(steps.up_to(6))
 
 
 def measure() -> dict:

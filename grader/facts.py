@@ -90,7 +90,7 @@ class Runs:
 
 
 def parse(answer: dict, descriptions: dict[str, str]) -> Runs:
-    """Return the Runs in an answer of grader.warm; facts of another shape count as none."""
+    """Return the Runs in an answer of grader.ranks; facts of another shape count as none."""
     topologies = {
         name: [_rank(number, descriptions[name], result) for number, result in enumerate(results)]
         for name, results in answer["topologies"].items()

@@ -9,7 +9,7 @@ from pathlib import Path
 from course import steps
 from course.steps import ROOT
 from grader import facts, rubric, source
-from grader.pool import ARGUMENTS, DESCRIPTIONS, SECONDS, NoVerdictError, OverrunError, Pool
+from grader.pool import DESCRIPTIONS, SECONDS, NoVerdictError, OverrunError, Pool
 from grader.report import Check, Report
 
 LARGEST = 200_000  # bytes of a script
@@ -111,8 +111,9 @@ def _judge_text(report: Report, text: str, pool: Pool, seconds: float) -> None:
         return
     if not read.calls("fit"):
         raise NoScriptError("The script never calls model.fit: is it another file?")
-    expected = expected_runs(covered[-1], pool)
-    report.runs = facts.parse(pool.run(text, covered[-1].script, seconds), DESCRIPTIONS)
+    arguments = rubric.sizes(covered)
+    expected = expected_runs(covered[-1], arguments, pool)
+    report.runs = facts.parse(pool.run(text, covered[-1].script, arguments, seconds), DESCRIPTIONS)
     ending = _judge_ending(report.runs, report.step, seconds)
     report.checks = [ending, *rubric.judge(covered, report.runs, expected, read)]
     statuses = {check.status for check in report.checks}
@@ -190,16 +191,16 @@ def _place(rank: facts.RankFacts) -> str:
     return f"is in {rank.collective}" if rank.collective else "never gets to a collective"
 
 
-def expected_runs(step: steps.Step, pool: Pool) -> facts.Runs:
+def expected_runs(step: steps.Step, arguments: list[str], pool: Pool) -> facts.Runs:
     """Return what the step's solution does, from the store if it has been run before, as it is, by this grader."""
     text = step.solution.read_text()
-    key = hashlib.sha256(f"{text}{GRADER}{ARGUMENTS}".encode()).hexdigest()
+    key = hashlib.sha256(f"{text}{GRADER}{arguments}".encode()).hexdigest()
     store = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "distributed-training-course"
     kept = store / f"{key}.json"
     if kept.exists():
         answer = json.loads(kept.read_text())
     else:
-        answer = pool.run(text, step.script)
+        answer = pool.run(text, step.script, arguments)
         for where, rank in facts.parse(answer, DESCRIPTIONS).ranks():
             if rank.exit or not rank.reported:
                 raise NoVerdictError(f"{where}: the solution itself did not run: {rank.error or rank.stderr[-2000:]}")

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
@@ -28,17 +28,20 @@ START = 300  # seconds that a process may take to get warm
 MARGIN = 10  # seconds more until a process that does not answer is ended
 ANSWER = 64 * 2**20  # bytes
 
-# Nine training batches and five of the test set. However it is rounded, a share for two ranks is none for three, a
-# share of one set is none of the other, and a training set divided twice is still something to train on.
-SIZES = {
-    "widen-factor": 1,
-    "batch-size": 2,
-    "val-batch-size": 2,
-    "train-samples": 18,
-    "test-samples": 10,
-    "epochs": 1,
-}
-ARGUMENTS = [part for name, value in SIZES.items() for part in (f"--{name}", str(value))]
+BATCH = 2  # images
+
+
+def arguments(train_batches: int, test_batches: int) -> list[str]:
+    """Return the arguments that a script is run with: one epoch of so many batches, and the smallest network."""
+    sizes = {
+        "widen-factor": 1,
+        "batch-size": BATCH,
+        "val-batch-size": BATCH,
+        "train-samples": BATCH * train_batches,
+        "test-samples": BATCH * test_batches,
+        "epochs": 1,
+    }
+    return [part for name, value in sizes.items() for part in (f"--{name}", str(value))]
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,8 @@ class Pool:
         theirs.close()
         self.ready = False
 
-    def run(self, script: str, name: str, seconds: float = SECONDS) -> dict:
-        """Run a script on all topologies and return the answer of grader.warm.
+    def run(self, script: str, name: str, arguments: Sequence[str] = (), seconds: float = SECONDS) -> dict:
+        """Run a script on all topologies and return the answer of grader.ranks.
 
         Raises:
             OverrunError: it outlasted its time, or took its sandbox down.
@@ -127,7 +130,7 @@ class Pool:
             self._await_ready()
         with self._room() as (process, folder):
             job = {"script": script, "name": name, "folder": folder, "seconds": seconds}
-            job["topologies"] = [asdict(topology) | {"arguments": ARGUMENTS} for topology in TOPOLOGIES]
+            job["topologies"] = [asdict(topology) | {"arguments": arguments} for topology in TOPOLOGIES]
             job_read, job_write = os.pipe()
             answer_read, answer_write = os.pipe()
             with os.fdopen(answer_read, "rb") as answer, os.fdopen(job_write, "w") as work:

@@ -1,8 +1,8 @@
 """Run a training script inside one rank, watch TensorFlow and Horovod, and return the facts.
 
-Imported only by grader.warm, in a process that will run nothing but this one script. Nothing here judges: it notes
-what happened. GPUs are simulated: tf.config answers for as many as the topology gives the host. Training runs
-eagerly, which saves the tracing of a graph, and lets gradients and weights be read where they are made.
+Used only by grader.ranks, in a process that will run nothing but this one script. Nothing here judges: it notes what
+happened. GPUs are simulated: tf.config answers for as many as the topology gives the host. Training runs eagerly,
+which saves the tracing of a graph, and lets gradients and weights be read where they are made.
 
 Tensors are compared between ranks by their projections: dot products with a few fixed random directions. They are
 linear, so the projection of a mean is the mean of the projections.

@@ -2,9 +2,16 @@
 
 from course.steps import Step
 from grader.facts import Runs
-from grader.properties import JUDGES, NEEDS, uninitialised
+from grader.pool import arguments
+from grader.properties import COUNTING, FEW_BATCHES, JUDGES, NEEDS, TEST_BATCHES, TRAIN_BATCHES, uninitialised
 from grader.report import Check
 from grader.source import Source
+
+
+def sizes(steps: list[Step]) -> list[str]:
+    """Return the arguments that a script is run with to judge these steps."""
+    counting = any(step.number in COUNTING for step in steps)
+    return arguments(*(TRAIN_BATCHES, TEST_BATCHES) if counting else FEW_BATCHES)
 
 
 def judge(steps: list[Step], runs: Runs, expected: Runs, source: Source) -> list[Check]:

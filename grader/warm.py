@@ -1,76 +1,20 @@
-"""Keep TensorFlow and Horovod imported, and for every job fork a process that enters a sandbox and runs a script.
+"""Keep TensorFlow and Horovod imported, and for every job fork a process that enters a sandbox and does the job there.
 
 Importing takes seconds and forking does not, so a job starts at once. The process that is forked never sees a job: it
 passes on what its child needs to find one, {"sandbox": process to enter by, or null for none} and the two ends of
-pipes. So nothing of one submission is there for the next.
-
-The child reads a job: {"script": text, "name": its file name, "folder": to work in, "seconds": time limit,
-"topologies": [{"name", "hosts", "slots", "gpus", "arguments"}]}. It answers {"topologies": {name: [rank 0's result,
-rank 1's, …]}, "traffic": bytes that went over the loopback}, a result being {"exit": status or minus the signal,
-"ended_for": null, or why it had to be ended: "time", "output", "memory", "others" that failed or "stall",
-"collective": the one that it was in at its end, or "", "facts": see grader.probe or null, "stdout", "stderr": text}.
+pipes. So nothing of one submission is there for the next. What the child reads and answers: see grader.ranks.
 """
 
-import contextlib
 import ctypes
 import gc
 import json
-import mmap
 import os
-import selectors
 import signal
 import socket
 import sys
-import time
 import traceback
-from dataclasses import dataclass, field
-from pathlib import Path
 
-from grader import sandbox
-
-KEPT = 200_000  # bytes of each stream of each rank
-FACTS_KEPT = 2_000_000
-BOARD = 120  # bytes that a rank has to write which collective it is in
-MEMORY = 8 * 2**30  # bytes that all ranks may take together
-PULSE = 0.5  # seconds between looks at memory and time
-GRACE = 5  # seconds that ranks get to notice that another one failed
-
-STALL = 6  # seconds in which no rank does anything while one waits in a collective: they will wait for good. Horovod's
-# own warning is for MPI alone: its controller for Gloo has an empty list of ranks, and so never misses any (0.28.1).
-
-
-@dataclass
-class Rank:
-    """One rank being run."""
-
-    topology: str
-    rank: int
-    pid: int
-    port: int  # the pipe that its rendezvous port is told by
-    board: mmap.mmap  # shared with the rank, which writes there which collective it is in
-    kept: dict[str, bytearray] = field(
-        default_factory=lambda: {name: bytearray() for name in ("facts", "stdout", "stderr")}
-    )
-    exit: int | None = None
-    over: bool = False
-    ended_for: str | None = None
-    ticks: int = -1  # of processor time, when last looked at
-    still_since: float = float("inf")
-
-    @property
-    def collective(self) -> str:
-        """The collective that the rank is in, or nothing."""
-        return self.board[:].rstrip(b"\0").decode(errors="replace")
-
-    def result(self) -> dict:
-        """Return the rank's part of the answer."""
-        try:
-            facts = json.loads(self.kept["facts"]) if self.kept["facts"] else None
-        except ValueError:
-            facts = None
-        text = {name: self.kept[name].decode(errors="replace") for name in ("stdout", "stderr")}
-        fields = {"exit": self.exit, "ended_for": self.ended_for, "collective": self.collective}
-        return {**fields, "facts": facts, **text}
+from grader import ranks, sandbox
 
 
 def main() -> None:
@@ -114,9 +58,9 @@ def serve(process: int | None, job: int, answer: int) -> None:
                 os._exit(0)
             sandbox.confine(process)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        _close_all_but(job, answer)
+        ranks.close_all_but(job, answer)
         with os.fdopen(job) as file:
-            answered = run(json.load(file))
+            answered = ranks.run(json.load(file))
     except BaseException:  # this program's fault: no verdict on the script
         answered = {"broken": traceback.format_exc()}
     try:
@@ -124,208 +68,6 @@ def serve(process: int | None, job: int, answer: int) -> None:
             json.dump(answered, file)
     finally:
         os._exit(0)
-
-
-def _close_all_but(*kept: int) -> None:
-    """Close what was open before a fork, but for standard streams and these."""
-    first = 3
-    for fd in sorted(kept):
-        os.closerange(first, fd)
-        first = fd + 1
-    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
-
-
-def run(job: dict) -> dict:
-    """Run a job's topologies side by side and return the answer."""
-    deadline, before = time.monotonic() + job["seconds"], _traffic()
-    ranks = [rank for topology in job["topologies"] for rank in _fork_ranks(job, topology)]
-    _tell_ports(job["topologies"], ranks)
-    _collect(ranks, deadline)
-    results = {
-        topology["name"]: [rank.result() for rank in ranks if rank.topology == topology["name"]]
-        for topology in job["topologies"]
-    }
-    return {"topologies": results, "traffic": _traffic() - before}
-
-
-def _traffic() -> int:
-    """Return the bytes that went over the loopback, as the kernel counts them."""
-    counts = dict(line.split(":") for line in Path("/proc/net/dev").read_text().splitlines() if ":" in line)
-    return int(counts["    lo"].split()[0])
-
-
-def _fork_ranks(job: dict, topology: dict) -> list[Rank]:
-    """Fork the ranks of a topology, each waiting to be told its rendezvous port."""
-    folder = Path(job["folder"]) / topology["name"]
-    folder.mkdir()
-    script = folder / job["name"]
-    script.write_text(job["script"])
-    ranks = []
-    for number in range(topology["hosts"] * topology["slots"]):
-        pipes = {name: os.pipe() for name in ("facts", "stdout", "stderr", "port")}
-        board = mmap.mmap(-1, BOARD)
-        pid = os.fork()
-        if pid == 0:
-            _be_rank(number, topology, script, pipes, board)
-        for name in ("facts", "stdout", "stderr"):
-            os.close(pipes[name][1])
-        os.close(pipes["port"][0])
-        rank = Rank(topology["name"], number, pid, pipes["port"][1], board)
-        rank.pipes = {name: pipes[name][0] for name in ("facts", "stdout", "stderr")}
-        ranks.append(rank)
-    return ranks
-
-
-def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap.mmap) -> None:
-    """Be this rank, in the forked process, and never return."""
-    status = 70
-    try:
-        os.setsid()
-        facts_fd, port_fd = pipes["facts"][1], pipes["port"][0]
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(pipes["stdout"][1], 1)
-        os.dup2(pipes["stderr"][1], 2)
-        _close_all_but(facts_fd, port_fd)
-        port = os.read(port_fd, 16).decode()
-        os.close(port_fd)
-        slots, hosts = topology["slots"], topology["hosts"]
-        os.environ.update(
-            HOROVOD_RANK=str(number),
-            HOROVOD_SIZE=str(hosts * slots),
-            HOROVOD_LOCAL_RANK=str(number % slots),
-            HOROVOD_LOCAL_SIZE=str(slots),
-            HOROVOD_CROSS_RANK=str(number // slots),
-            HOROVOD_CROSS_SIZE=str(hosts),
-            HOROVOD_HOSTNAME=f"host-{number // slots}",
-            HOROVOD_CONTROLLER="gloo",
-            HOROVOD_CPU_OPERATIONS="gloo",
-            HOROVOD_GLOO_IFACE="lo",
-            HOROVOD_GLOO_RENDEZVOUS_ADDR="127.0.0.1",
-            HOROVOD_GLOO_RENDEZVOUS_PORT=port,
-        )
-        os.chdir(script.parent)
-        from grader import probe
-
-        facts = probe.run(str(script), topology["arguments"], topology["gpus"], number, board)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        with os.fdopen(facts_fd, "w") as file:
-            json.dump(facts, file)
-        if facts["error"]:
-            os._exit(1)
-        import horovod.tensorflow as hvd
-
-        hvd.shutdown()
-        status = 0
-    finally:
-        os._exit(status)
-
-
-def _tell_ports(topologies: list[dict], ranks: list[Rank]) -> None:
-    """Start a rendezvous server a topology and let its ranks go. Only now: a fork and a server's threads do not mix."""
-    from horovod.runner.common.util.hosts import SlotInfo
-    from horovod.runner.http.http_server import RendezvousServer
-
-    ports = {}
-    for topology in topologies:
-        hosts, slots = topology["hosts"], topology["slots"]
-        server = RendezvousServer()
-        ports[topology["name"]] = server.start()
-        server.init(
-            [
-                SlotInfo(f"host-{rank // slots}", rank, rank % slots, rank // slots, hosts * slots, slots, hosts)
-                for rank in range(hosts * slots)
-            ]
-        )
-    for rank in ranks:
-        os.write(rank.port, str(ports[rank.topology]).encode())
-        os.close(rank.port)
-
-
-def _collect(ranks: list[Rank], deadline: float) -> None:
-    """Read what the ranks write until all have ended, or must be."""
-    selector = selectors.DefaultSelector()
-    for rank in ranks:
-        for name, fd in rank.pipes.items():
-            selector.register(fd, selectors.EVENT_READ, (rank, name))
-        selector.register(os.pidfd_open(rank.pid), selectors.EVENT_READ, (rank, "pid"))
-    limits = dict.fromkeys((rank.topology for rank in ranks), (deadline, "time"))
-    greedy, look = False, time.monotonic()
-    while not all(rank.over for rank in ranks):
-        for key, _ in selector.select(PULSE):
-            rank, name = key.data
-            if name != "pid":
-                _keep(rank, name, key.fd, selector)
-            elif not rank.over:
-                _end(rank)
-                if rank.exit:
-                    limits[rank.topology] = min(limits[rank.topology], (time.monotonic() + GRACE, "others"))
-        if time.monotonic() >= look:
-            greedy, look = _memory() > MEMORY, time.monotonic() + PULSE
-            for topology in _stalled([rank for rank in ranks if not rank.over]):
-                limits[topology] = (0, "stall")
-        for rank in ranks:
-            limit, reason = limits[rank.topology]
-            if not rank.over and (greedy or rank.ended_for or time.monotonic() >= limit):
-                rank.ended_for = rank.ended_for or ("memory" if greedy else reason)
-                os.kill(rank.pid, signal.SIGKILL)
-                _end(rank)
-    selector.close()
-    for rank in ranks:  # what is left in the pipes
-        for name, fd in rank.pipes.items():
-            os.set_blocking(fd, False)
-            with contextlib.suppress(BlockingIOError):
-                while _keep(rank, name, fd) and rank.ended_for != "output":
-                    pass
-
-
-def _end(rank: Rank) -> None:
-    """Take note that a rank has ended."""
-    rank.over = True
-    rank.exit = os.waitstatus_to_exitcode(os.waitpid(rank.pid, 0)[1])
-
-
-def _stalled(ranks: list[Rank]) -> set[str]:
-    """Return the topologies whose ranks all sleep, and have for long, while one is in a collective."""
-    now, topologies = time.monotonic(), {}
-    for rank in ranks:
-        try:
-            fields = Path(f"/proc/{rank.pid}/task/{rank.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            fields = ["Z"] + ["0"] * 13
-        state, ticks = fields[0], int(fields[11]) + int(fields[12])  # of its main thread, as proc(5) tells
-        if state != "S" or ticks != rank.ticks:
-            rank.ticks, rank.still_since = ticks, now
-        topologies.setdefault(rank.topology, []).append(rank)
-    return {
-        name
-        for name, members in topologies.items()
-        if all(now - rank.still_since > STALL for rank in members) and any(rank.collective for rank in members)
-    }
-
-
-def _memory() -> int:
-    """Return the bytes that all processes here have of their own, in a sandbox; 0 outside of one."""
-    if os.getpid() > 10:
-        return 0
-    pages = 0
-    for path in Path("/proc").glob("[0-9]*/statm"):
-        with contextlib.suppress(OSError):
-            _, resident, shared, *_ = map(int, path.read_text().split())
-            pages += resident - shared
-    return pages * os.sysconf("SC_PAGESIZE")
-
-
-def _keep(rank: Rank, name: str, fd: int, selector: selectors.BaseSelector | None = None) -> bool:
-    """Read a piece of a pipe, keep no more of it than the limit, and return whether there was any."""
-    piece = os.read(fd, 65536)
-    if not piece and selector:
-        selector.unregister(fd)
-    limit = FACTS_KEPT if name == "facts" else KEPT
-    if len(rank.kept[name]) + len(piece) > limit:
-        rank.ended_for = "output"
-    rank.kept[name] += piece[: limit - len(rank.kept[name])]
-    return bool(piece)
 
 
 if __name__ == "__main__":

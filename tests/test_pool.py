@@ -14,7 +14,7 @@ import pytest
 
 from course.steps import ROOT
 from grader import sandbox
-from grader.pool import NoVerdictError, OverrunError, Pool
+from grader.pool import NoVerdictError, OverrunError, Pool, arguments
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
 
     def run_bomb():
         try:
-            outcomes.append(pool.run(bomb, "script.py", 20)["topologies"]["one-host"][0]["ended_for"])
+            outcomes.append(pool.run(bomb, "script.py", seconds=20)["topologies"]["one-host"][0]["ended_for"])
         except OverrunError:
             outcomes.append("overrun")
 
@@ -91,7 +91,7 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
     assert printed(
         pool, "import threading\nfor _ in range(20):\n    threading.Thread(target=print).start()\nprint('fine')"
     )
-    honest = pool.run((ROOT / "solutions" / "fashion_mnist_solution.py").read_text(), "script.py")
+    honest = pool.run((ROOT / "solutions" / "fashion_mnist_solution.py").read_text(), "script.py", arguments(4, 3))
     assert all(rank["exit"] == 0 for ranks in honest["topologies"].values() for rank in ranks)
     beside.join()
     assert outcomes[0] in ("time", "overrun", "memory")

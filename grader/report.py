@@ -11,6 +11,7 @@ from grader.facts import Runs
 
 SCHEMA = 1
 MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "skipped": ("-", "bright_black"), "error": ("?", "yellow")}
+HTML_COLOURS = {"green": "#1a7f37", "red": "#c9372c", "bright_black": "#6b7280", "yellow": "#9a6700"}
 VERDICTS = {
     "passed": "Passed",
     "failed": "Not yet",
@@ -31,6 +32,19 @@ class Check:
     message: str
     hint: str = ""
     line: int | None = None  # of the learner's file, from 1
+
+    @property
+    def told(self) -> str:
+        """The first line of the message, and where to look."""
+        return self.message.partition("\n")[0] + (f" (line {self.line})" if self.line else "")
+
+    def to_html(self) -> str:
+        """Return what the check found."""
+        mark, colour = MARKS[self.status]
+        text = f'<p><span style="color:{HTML_COLOURS[colour]}">{mark}</span> {html.escape(self.told)}</p>'
+        if self.hint:
+            text += f"<details><summary>Hint</summary>{html.escape(self.hint)}</details>"
+        return text
 
 
 @dataclass
@@ -65,6 +79,12 @@ class Report:
         fields |= {"score": self.score, "max_score": self.max_score, "seconds": round(self.seconds, 2)}
         return json.dumps(fields | {"checks": [asdict(check) for check in self.checks]})
 
+    @classmethod
+    def from_json(cls, fields: dict) -> "Report":
+        """Return the report that to_json() wrote, without what the ranks did."""
+        checks = [Check(**check) for check in fields["checks"]]
+        return cls(fields["step"], fields["file"], fields["status"], fields["seconds"], checks)
+
     def print(self, console: Console) -> None:
         """Write one line a check, then the first failure in full."""
         for check in self.checks:
@@ -85,32 +105,43 @@ class Report:
             Text(f"\n{VERDICTS[self.status]}: {self.score:g} of {self.max_score:g} points", style=f"bold {colour}")
         )
 
-    def _repr_html_(self) -> str:
-        """Return the same for a notebook, with a figure where there is one."""
-        rows = []
-        for check in self.checks:
-            mark, colour = MARKS[check.status]
-            colour = {"bright_black": "#6b7280", "green": "#1a7f37", "red": "#c9372c", "yellow": "#9a6700"}[colour]
-            points = f"{check.points:g} / {check.max_points:g}" if check.max_points else ""
-            rows.append(
-                f'<tr><td style="color:{colour}">{mark}</td><td style="text-align:left">{html.escape(check.name)}</td>'
-                f"<td>{points}</td></tr>"
-            )
-        failure, told = self.first_failure, ""
-        if failure:
-            where = f" (line {failure.line})" if failure.line else ""
-            message, _, traceback = failure.message.partition("\n")
-            told = f"<p><b>{html.escape(message)}{where}</b></p>"
-            told += f"<pre>{html.escape(traceback)}</pre>" if traceback else ""
-            told += self._figure(failure)
-            if failure.hint:
-                told += f"<details><summary>Hint</summary>{html.escape(failure.hint)}</details>"
-        verdict = f"<p>{VERDICTS[self.status]}: {self.score:g} of {self.max_score:g} points</p>"
-        return f"<table>{''.join(rows)}</table>{told}{verdict}"
+    def require(self, step: int) -> None:
+        """Raise an AssertionError that says what is missing, unless the check of a step is passed."""
+        check = next(check for check in self.checks if check.step == step and check.max_points)
+        said = check if check.status == "failed" else self.first_failure or check
+        assert check.status == "passed" and self.status != "needs_review", f"{said.told} {said.hint}"
 
-    def _figure(self, failure: Check) -> str:
-        if not (self.runs and failure.max_points):
+    @property
+    def figure(self) -> str:
+        """The figure that goes with the first failure, as SVG; nothing where there is none."""
+        failure = self.first_failure
+        if not (self.runs and failure and failure.max_points):
             return ""
         from grader import pictures  # matplotlib takes half a second to import, and a terminal has no use for it
 
         return pictures.draw(failure.step, self.runs)
+
+    def _repr_html_(self) -> str:
+        """Return the same for a notebook, with a figure where there is one."""
+        return self.to_html(self.figure)
+
+    def to_html(self, figure: str) -> str:
+        """Return a line a check, then the first failure in full, with its figure."""
+        rows = []
+        for check in self.checks:
+            mark, colour = MARKS[check.status]
+            points = f"{check.points:g} / {check.max_points:g}" if check.max_points else ""
+            rows.append(
+                f'<tr><td style="color:{HTML_COLOURS[colour]}">{mark}</td>'
+                f'<td style="text-align:left">{html.escape(check.name)}</td><td>{points}</td></tr>'
+            )
+        failure, told = self.first_failure, ""
+        if failure:
+            traceback = failure.message.partition("\n")[2]
+            told = f"<p><b>{html.escape(failure.told)}</b></p>"
+            told += f"<pre>{html.escape(traceback)}</pre>" if traceback else ""
+            told += figure
+            if failure.hint:
+                told += f"<details><summary>Hint</summary>{html.escape(failure.hint)}</details>"
+        verdict = f"<p>{VERDICTS[self.status]}: {self.score:g} of {self.max_score:g} points</p>"
+        return f"<table>{''.join(rows)}</table>{told}{verdict}"

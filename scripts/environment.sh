@@ -41,3 +41,4 @@ if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/ma
 fi
 
 export PATH="$root/.venv/bin:$root/.tools/bin:$PATH"
+export JUPYTER_CONFIG_PATH="$root/grader${JUPYTER_CONFIG_PATH:+:$JUPYTER_CONFIG_PATH}" # where nbgrader_config.py is

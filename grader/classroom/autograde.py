@@ -1,0 +1,123 @@
+"""What takes the place of running a submitted notebook in nbgrader's autograde: the lesson is put together again, with
+the learner's answers in it, and the verdict on the script is written into its graded cells.
+
+No cell, kernel or script of a learner's runs here, and nothing that nbgrader acts on is a learner's to say.
+"""
+
+import html
+import re
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+
+from grader.classroom import release, verdicts
+from grader.report import Report
+
+
+class Rebuild(NbGraderPreprocessor):
+    """First of all: the released lesson in place of the submitted one, with the answers of the learner."""
+
+    def preprocess(self, nb, resources):
+        """Take answers by their cells' ids, remarks of intake, and nothing else."""
+        step = release.step_of(resources["nbgrader"]["assignment"])
+        _forget_scores(resources["nbgrader"])
+        lesson = release.lesson(step)
+        answers = {_grade_id(cell): cell.source for cell in reversed(nb.cells) if _grade_id(cell)}
+        for cell in lesson.cells:
+            if cell.metadata.get("nbgrader", {}).get("solution"):
+                answer = answers.get(cell.metadata.nbgrader.grade_id, "")
+                blank = ("", cell.source.strip(), "YOUR ANSWER HERE")
+                cell.source = "YOUR ANSWER HERE" if answer.strip() in blank else as_text(answer)
+        for cell in nb.cells:
+            if cell.metadata.get("remarks"):
+                lesson.cells.insert(0, nbformat.v4.new_markdown_cell(as_text(cell.source)))
+        return lesson, resources
+
+
+def _grade_id(cell: NotebookNode) -> str | None:
+    named = cell.metadata.get("nbgrader")
+    found = named.get("grade_id") if isinstance(named, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def as_text(source: str) -> str:
+    """Return Markdown that shows the source as it is: a browser that shows it to the instructor runs nothing in it."""
+    fence = "~" * (3 + max(map(len, re.findall("~+", source)), default=0))
+    return f"{fence}text\n{source}\n{fence}"
+
+
+def _forget_scores(named: dict) -> None:
+    """Forget what an earlier grading found, so that it does not stay if this one does not come to its end."""
+    with Gradebook(named["db_url"]) as gradebook:
+        try:
+            submission = gradebook.find_submission_notebook(named["notebook"], named["assignment"], named["student"])
+        except MissingEntry:
+            return
+        for grade in submission.grades:
+            grade.auto_score, grade.needs_manual_grade = None, True
+        gradebook.db.commit()
+
+
+class Judge(NbGraderPreprocessor):
+    """In place of nbgrader's Execute: the verdict on the script, as the outputs of the graded cells."""
+
+    def preprocess(self, nb, resources):
+        """Write each check's points and feedback into its cell, and note which cells a person has to decide on."""
+        step = release.step_of(resources["nbgrader"]["assignment"])
+        coursedir = self.parent.parent.coursedir
+        script = Path(coursedir.format_path(coursedir.submitted_directory, resources["nbgrader"]["student"], step.name))
+        store = verdicts.Store(Path(coursedir.root) / "verdicts")
+        verdict = verdicts.of(read(script / step.script), step, store)
+        report = Report.from_json(verdict["report"])
+        by_step = {check.step: check for check in report.checks if check.max_points}
+        undecided = set()
+        for cell in nb.cells:
+            if cell.get("id") == release.CHECK:
+                cell.outputs = [_shown(report.to_html(verdict["figure"]))]
+            if not cell.metadata.get("nbgrader", {}).get("grade") or cell.cell_type != "code":
+                continue
+            named = cell.metadata.nbgrader.grade_id
+            check = by_step.get(release.step_of(named).number)
+            if check is None or check.status == "error" or report.status in ("needs_review", "not_graded"):
+                undecided.add(named)
+                cell.outputs = [_shown(f"<p>{html.escape(_why(report))}</p>")]
+            else:
+                points = nbformat.v4.new_output(
+                    "execute_result", {"text/plain": str(float(check.points))}, execution_count=1
+                )
+                cell.outputs = [_shown(check.to_html()), points]
+            cell.execution_count = 1
+        resources["undecided"] = undecided
+        return nb, resources
+
+
+def _shown(text: str) -> NotebookNode:
+    return nbformat.v4.new_output("display_data", {"text/html": text})
+
+
+def _why(report: Report) -> str:
+    failure = report.first_failure
+    return "A person grades this: " + (failure.message if failure else "the judge did not come to a verdict.")
+
+
+def read(path: Path) -> bytes | None:
+    """Return a script that intake has let in, or None where there is none."""
+    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
+
+
+class SaveGrades(SaveAutoGrades):
+    """nbgrader's own, but that a cell which a person has to decide on gets no points, for which it has no other way."""
+
+    def preprocess(self, nb, resources):
+        """Save, and then take back what is undecided."""
+        nb, resources = super().preprocess(nb, resources)
+        named = resources["nbgrader"]
+        with Gradebook(named["db_url"]) as gradebook:
+            for name in resources["undecided"]:
+                grade = gradebook.find_grade(name, named["notebook"], named["assignment"], named["student"])
+                grade.auto_score, grade.needs_manual_grade = None, True
+            gradebook.db.commit()
+        return nb, resources

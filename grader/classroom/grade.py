@@ -1,0 +1,220 @@
+"""scripts/grade: judge a class's submissions in parallel, then grade them with nbgrader, and say what came out.
+
+Judging is Dask's to distribute, over this machine or a cluster, and takes all the time. Each verdict is kept as soon as
+it is there, and each learner's grade as soon as nbgrader has it, so whoever is interrupted goes on where it ended.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import click
+from distributed import Client, LocalCluster, as_completed
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.apps import NbGrader
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.plugins import CsvExportPlugin
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from course.steps import Step
+from grader import sandbox
+from grader.classroom import autograde, intake, release, verdicts
+
+WIDTH = 40  # of the longest bar of the chart, in characters
+
+
+class Class:
+    """One step's submissions in a course directory."""
+
+    def __init__(self, step: Step, api: NbGraderAPI, students: tuple[str, ...]):
+        """Look the submissions of these students through, or of all."""
+        self.step, self.api, self.coursedir = step, api, api.coursedir
+        self.root = Path(self.coursedir.root)
+        self.store = verdicts.Store(self.root / "verdicts")
+        self.record = self.root / "verdicts" / f"graded-{step.name}.json"
+        self.students = []
+        for folder in sorted((self.root / self.coursedir.submitted_directory).glob("*")):
+            named = not students or folder.name in students
+            if named and not folder.is_symlink() and os.path.lexists(folder / step.name):
+                self.students.append(folder.name)
+
+    def folder(self, student: str) -> Path:
+        """Return where a submission is."""
+        return self.root / self.coursedir.submitted_directory / student / self.step.name
+
+    def script(self, student: str) -> bytes | None:
+        """Return the script that a student handed in."""
+        return autograde.read(self.folder(student) / self.step.script)
+
+    def verdict(self, student: str) -> dict:
+        """Return the verdict that there is on a student's script."""
+        script = self.script(student)
+        if script is None:
+            return verdicts.missing(self.step)
+        return self.store.get(verdicts.key(script, self.step)) or verdicts.none(self.step)
+
+    def mark(self, student: str) -> str:
+        """Return what tells whether a submission has to be graded anew: what was handed in, and the judge."""
+        script = self.script(student)
+        notebook = (self.folder(student) / f"{self.step.name}.ipynb").read_bytes()
+        return hashlib.sha256(notebook).hexdigest() + (verdicts.key(script, self.step) if script is not None else "")
+
+
+@click.command()
+@click.argument("number", metavar="STEP", type=click.IntRange(1))
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Scripts judged side by side.")
+@click.option("--student", "students", multiple=True, help="Grade this learner only; may be given several times.")
+@click.option("--regrade", is_flag=True, help="Judge and grade anew what has been graded already.")
+@click.option("--scheduler", help="Address of a Dask scheduler whose workers judge, such as tcp://host:8786.")
+@click.option(
+    "--db", help="The gradebook, as a database URL. SQLite's gradebook.db in the course directory if not given."
+)
+@click.option(
+    "--course-dir", type=click.Path(exists=True, file_okay=False, resolve_path=True), help="Where submitted/ is."
+)
+def main(number, jobs, students, regrade, scheduler, db, course_dir) -> None:
+    """Grade what learners handed in for a STEP: points and feedback for each check, grades.csv for all."""
+    console = Console(highlight=False)
+    step = _step(number)
+    why_not = None if scheduler else sandbox.available()
+    if why_not:
+        raise click.ClickException(
+            f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."
+        )
+    api = _api(db, course_dir)
+    group = Class(step, api, students)
+    missing = set(students) - set(group.students)
+    if missing or not group.students:
+        raise click.ClickException(
+            f"Nothing was handed in for {step.name} by {', '.join(sorted(missing)) or 'anyone'}."
+        )
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        for student in progress.track(group.students, description="looking through"):
+            _clean(group, student, console)
+        _judge(group, jobs, scheduler, regrade, progress)
+        failed = _grade(group, regrade, progress)
+    _export(group, api)
+    _summarise(group, failed, console)
+    sys.exit(1 if failed else 0)
+
+
+def _step(number: int) -> Step:
+    try:
+        step = release.step_of(f"step_{number:02d}")
+    except KeyError as error:
+        raise click.BadParameter(error.args[0], param_hint="STEP") from None
+    if not step.check:
+        raise click.BadParameter(f"Step {number} has no check.", param_hint="STEP")
+    return step
+
+
+def _api(db: str | None, course_dir: str | None) -> NbGraderAPI:
+    """Return nbgrader as its configuration says, but for the options given here."""
+    app = NbGrader()
+    app.load_config_file()
+    if db:
+        app.config.CourseDirectory.db_url = db
+    if course_dir:
+        app.config.CourseDirectory.root = course_dir
+    app.log_level = "CRITICAL"
+    return NbGraderAPI(config=app.config)
+
+
+def _clean(group: Class, student: str, console: Console) -> None:
+    for remark in intake.clean(group.folder(student), group.step, group.root / "set_aside" / student):
+        console.print(f"{student}: {remark}", style="yellow", markup=False)
+
+
+def _judge(group: Class, jobs: int, scheduler: str | None, regrade: bool, progress: Progress) -> None:
+    """See to it that there is a verdict on every script, or that there can be none."""
+    scripts = {group.script(student) for student in group.students} - {None}
+    names = {verdicts.key(script, group.step): script for script in scripts}
+    waiting = {name: script for name, script in names.items() if regrade or group.store.get(name) is None}
+    task = progress.add_task("judging", total=len(names), completed=len(names) - len(waiting))
+    if not waiting:
+        return
+    cluster = scheduler or LocalCluster(
+        n_workers=1, threads_per_worker=jobs, processes=False, dashboard_address=None, silence_logs=50
+    )
+    with Client(cluster) as client:
+        number = group.step.number
+        futures = {client.submit(verdicts.make, text, number, pure=False): name for name, text in waiting.items()}
+        for future in as_completed(futures, raise_errors=False):
+            if future.status == "finished":
+                group.store.put(futures[future], future.result())
+            progress.advance(task)
+    if not scheduler:
+        cluster.close()
+
+
+def _grade(group: Class, regrade: bool, progress: Progress) -> list[str]:
+    """Have nbgrader grade each submission, and return the students of whom it could not."""
+    done = _read_record(group.record)
+    failed = []
+    for student in progress.track(group.students, description="grading"):
+        mark = group.mark(student)
+        graded = group.root / group.coursedir.autograded_directory / student / group.step.name
+        if not regrade and done.get(student) == mark and graded.is_dir():
+            continue
+        if not group.api.autograde(group.step.name, student)["success"]:
+            failed.append(student)
+            continue
+        if not group.api.generate_feedback(group.step.name, student)["success"]:
+            failed.append(student)
+            continue
+        done[student] = mark
+        partial = group.record.with_suffix(".partial")
+        partial.write_text(json.dumps(done))
+        partial.replace(group.record)
+    return failed
+
+
+def _read_record(path: Path) -> dict[str, str]:
+    try:
+        record = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _export(group: Class, api: NbGraderAPI) -> None:
+    plugin = CsvExportPlugin(parent=api)
+    plugin.to = str(group.root / "grades.csv")
+    with Gradebook(group.coursedir.db_url, group.coursedir.course_id) as gradebook:
+        plugin.export(gradebook)
+
+
+def _summarise(group: Class, failed: list[str], console: Console) -> None:
+    """Print who needs a person, and what the class gets wrong."""
+    reports = {student: group.verdict(student)["report"] for student in group.students}
+    table = Table(title=f"{group.step.name}: {group.step.title}", title_justify="left")
+    for column in ("learner", "status", "points", "first to look at"):
+        table.add_column(column, overflow="fold")
+    with Gradebook(group.coursedir.db_url, group.coursedir.course_id) as gradebook:
+        for student, report in reports.items():
+            try:
+                found = gradebook.find_submission(group.step.name, student)
+                points = f"{found.score:g} of {found.max_score:g}" + (" so far" if found.needs_manual_grade else "")
+            except MissingEntry:
+                points = ""
+            status = "not graded by nbgrader" if student in failed else report["status"].replace("_", " ")
+            first = next((check for check in report["checks"] if check["status"] in ("failed", "error")), None)
+            table.add_row(student, status, points, first["message"].partition("\n")[0] if first else "")
+    console.print(table)
+    missed = Counter(
+        check["name"] for report in reports.values() for check in report["checks"] if check["status"] == "failed"
+    )
+    if missed:
+        console.print(f"\nWhat {len(reports)} learners get wrong:")
+        for name, count in missed.most_common():
+            console.print(f"{'█' * max(1, round(WIDTH * count / len(reports)))} {count}  {name}")
+
+
+if __name__ == "__main__":
+    main()

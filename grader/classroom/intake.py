@@ -1,0 +1,259 @@
+"""What learners hand in, looked through before the host touches it: nothing but a notebook and a script comes in.
+
+A link would be followed by whoever copies it, a pipe is never read to its end, a broken notebook or time stamp stops
+nbgrader for the whole class. So a submission is copied by one function alone, which opens what it was told to and
+nothing else; what it leaves out, and why, is written at the head of the learner's notebook.
+"""
+
+import os
+import pwd
+import re
+import secrets
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import nbformat
+from nbgrader.exchange.default import ExchangeCollect
+from nbgrader.plugins import ExtractorPlugin
+from nbgrader.utils import parse_utc
+
+from course.steps import Step
+from grader.classroom import release
+
+LARGEST = 20 * 2**20  # bytes of a file
+CELLS = 2000  # of a notebook
+MEMBERS = 1000  # of an archive
+
+# Names of downloads: alice.zip or alice_whatever.zip, with the two files somewhere inside, or alice_step_03.ipynb and
+# alice_fashion_mnist.py. A learner's name has no underscore.
+NAMES = (
+    r".*/extracted/(?P<student_id>[A-Za-z0-9][A-Za-z0-9.@-]*)(_[^/]*)?[/_]"
+    r"(?P<file_id>step_\d\d|fashion_mnist)\.(ipynb|py)$"
+)
+LEARNER = re.compile(r"[A-Za-z0-9][\w.@-]*")
+
+
+def copy(source: str | Path, target: str | Path, step: Step) -> list[str]:
+    """Copy a submission's notebook, script and time stamp, and return what is wrong with it, one remark a line.
+
+    Only regular files with one name are opened. The target, which must not be there, gets a notebook in any case: the
+    released one, if the learner's cannot be read.
+
+    Raises:
+        OSError: the source is no folder, or the target is there.
+    """
+    target = Path(target)
+    target.mkdir(parents=True)
+    folder = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    remarks = []
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208  a path could be another folder by now
+        wanted = (f"{step.name}.ipynb", step.script, "timestamp.txt", "submission_secret.txt")
+        contents = {name: _read(folder, name, remarks) for name in wanted if name in names}
+        others = [name for name in names if name not in wanted]
+    finally:
+        os.close(folder)
+    if others:
+        shown = ", ".join(ascii(name)[:60] for name in others[:5])
+        remarks.append(f"Left out, since only {step.name}.ipynb and {step.script} are asked for: {shown}.")
+    script = contents.get(step.script)
+    if script is None:
+        remarks.append(f"{step.script} is missing.")
+    else:
+        (target / step.script).write_bytes(script)
+    (target / "timestamp.txt").write_text(_timestamp(contents.get("timestamp.txt"), Path(source)))
+    secret = contents.get("submission_secret.txt") or b""
+    (target / "submission_secret.txt").write_text(
+        secret.decode() if re.fullmatch(rb"[0-9a-f]{128}", secret) else secrets.token_hex(64)
+    )
+    notebook = _notebook(contents.get(f"{step.name}.ipynb"), step, remarks)
+    if remarks:
+        notebook.cells.insert(0, nbformat.v4.new_markdown_cell("\n".join(f"- {remark}" for remark in remarks)))
+        notebook.cells[0].metadata.remarks = True
+    nbformat.write(notebook, target / f"{step.name}.ipynb")
+    return remarks
+
+
+def _read(folder: int, name: str, remarks: list[str]) -> bytes | None:
+    """Return the contents of a regular file in an open folder; None, with a remark, for anything else."""
+    try:
+        if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            raise OSError("it is not a regular file")
+        with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+                raise OSError("it is not a regular file of its own")
+            content = file.read(LARGEST + 1)
+            if len(content) > LARGEST:
+                raise OSError(f"it is larger than {LARGEST // 2**20} MiB")
+            return content
+    except OSError as error:
+        remarks.append(f"{name} is not taken: {error.strerror or error}.")
+        return None
+
+
+def _timestamp(content: bytes | None, source: Path) -> str:
+    """Return the time of a submission as nbgrader writes it, or that of its folder if nobody wrote a valid one."""
+    try:
+        text = content.decode().strip()
+        if len(text) < 64 and parse_utc(text):
+            return text
+    except (AttributeError, ValueError, OverflowError, TypeError):
+        pass
+    return datetime.fromtimestamp(source.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
+
+
+def _notebook(content: bytes | None, step: Step, remarks: list[str]) -> nbformat.NotebookNode:
+    if content is None:
+        remarks.append(
+            f"{step.name}.ipynb is missing, so there are no answers of yours here, and the script is judged."
+        )
+        return release.lesson(step)
+    try:
+        notebook = nbformat.reads(content.decode(), as_version=4)
+        nbformat.validate(notebook)
+        if len(notebook.cells) > CELLS:
+            raise ValueError(f"it has more than {CELLS} cells")
+    except (Exception, RecursionError) as error:  # whatever it is, there is nothing in there to read
+        why = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        remarks.append(f"{step.name}.ipynb cannot be read ({why}), so only the script is judged.")
+        return release.lesson(step)
+    return notebook
+
+
+def is_clean(folder: Path, step: Step) -> bool:
+    """Return whether a submission's folder holds what copy() would write, and nothing else."""
+    wanted = {f"{step.name}.ipynb", step.script, "timestamp.txt", "submission_secret.txt"}
+    remarks = []
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        names = set(os.listdir(handle))  # noqa: PTH208
+        contents = {name: _read(handle, name, remarks) for name in names & wanted}
+    finally:
+        os.close(handle)
+    if remarks or names - wanted or not wanted - {step.script} <= names:
+        return False
+    _notebook(contents[f"{step.name}.ipynb"], step, remarks)
+    stamp = contents["timestamp.txt"]
+    return not remarks and _timestamp(stamp, folder) == stamp.decode(errors="replace").strip()
+
+
+def clean(folder: Path, step: Step, aside: Path) -> list[str]:
+    """See to it that a folder in submitted/ holds a clean submission; what it held is kept in aside, untouched.
+
+    Returns:
+        what copy() remarked, or nothing where it was clean already.
+    """
+    if not folder.is_symlink() and is_clean(folder, step):
+        return []
+    aside.mkdir(parents=True, exist_ok=True)
+    kept = aside / f"{step.name}-{len(list(aside.iterdir())) + 1}"
+    folder.rename(kept)
+    with tempfile.TemporaryDirectory() as nothing:  # is what a link has to offer
+        return copy(nothing if kept.is_symlink() else kept, folder, step)
+
+
+def before_autograde(assignment: str, student: str, notebooks: list[str]) -> None:
+    """Clean a submission that nbgrader is about to grade. In doubt it is left with no notebook, and is not graded."""
+    found, notebooks[:] = list(notebooks), []
+    folder = Path(found[0]).parent
+    step = release.step_of(folder.name)
+    root = folder.parents[2]
+    clean(folder, step, root / "set_aside" / folder.parent.name)
+    notebooks[:] = [str(folder / f"{step.name}.ipynb")]
+
+
+class Collect(ExchangeCollect):
+    """nbgrader's collect, which takes what copy() takes, from whom it says it is from."""
+
+    def copy_files(self):
+        """Collect, without what somebody else than the learner put there."""
+        self.src_records = [record for record in self.src_records if self._is_theirs(record)]
+        super().copy_files()
+
+    def _is_theirs(self, record: dict) -> bool:
+        owner = (Path(self.inbound_path) / record["filename"]).lstat().st_uid
+        try:
+            theirs = pwd.getpwnam(record["username"]).pw_uid == owner
+        except KeyError:
+            theirs = False
+        foreign = self.check_owner and not theirs and owner != os.getuid() and _has_name(owner)
+        if foreign or not LEARNER.fullmatch(record["username"]):
+            self.log.error(
+                "Not collected, since it is not %s who handed it in: %s", record["username"], record["filename"]
+            )
+            return False
+        return True
+
+    def do_copy(self, src, dest, log=None):
+        """Copy one submission."""
+        try:
+            remarks = copy(src, dest, release.step_of(self.coursedir.assignment_id))
+        except OSError as error:
+            self.log.error("Not collected: %s: %s", src, error)
+            return
+        for remark in remarks:
+            self.log.warning("%s: %s", src, remark)
+
+
+def _has_name(user: int) -> bool:
+    try:
+        return bool(pwd.getpwuid(user))
+    except KeyError:
+        return False
+
+
+class Extract(ExtractorPlugin):
+    """nbgrader's unpacking of downloads, which takes lessons and scripts out of archives and nothing else."""
+
+    def extract(self, archive_path, extracted_path):
+        """Unpack each archive into a folder of its name, and copy each other file."""
+        for archive in sorted(Path(archive_path).iterdir()):
+            target = Path(extracted_path) / archive.name
+            try:
+                if archive.is_symlink() or not archive.is_file():
+                    raise OSError("it is not a regular file")
+                if zipfile.is_zipfile(archive):
+                    _unzip(archive, target.with_suffix(""))
+                elif tarfile.is_tarfile(archive):
+                    _untar(archive, Path(extracted_path) / archive.name.split(".tar")[0].removesuffix(".tgz"))
+                elif archive.suffix in (".ipynb", ".py"):
+                    shutil.copyfile(archive, target, follow_symlinks=False)
+            except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
+                self.log.error("Not unpacked: %s: %s", archive, error)
+
+
+def _unzip(archive: Path, target: Path) -> None:
+    with zipfile.ZipFile(archive) as opened:
+        members = [member for member in opened.infolist() if not stat.S_ISLNK(member.external_attr >> 16)]
+        _take(((member.filename, lambda member=member: opened.open(member)) for member in members), target)
+
+
+def _untar(archive: Path, target: Path) -> None:
+    with tarfile.open(archive) as opened:
+        members = (member for member in opened if member.isreg())
+        _take(((member.name, lambda member=member: opened.extractfile(member)) for member in members), target)
+
+
+def _take(members, target: Path) -> None:
+    """Write the lessons and scripts among an archive's members, flat, the first of each name.
+
+    Raises:
+        ValueError: there are too many members.
+    """
+    for number, (name, opener) in enumerate(members):
+        if number == MEMBERS:
+            raise ValueError(f"it has more than {MEMBERS} files")
+        base = Path(name).name
+        if not re.fullmatch(r"\w[\w .()-]*\.(ipynb|py)", base) or (target / base).exists():
+            continue
+        target.mkdir(parents=True, exist_ok=True)
+        with opener() as packed:
+            content = packed.read(LARGEST + 1)
+        if len(content) <= LARGEST:
+            (target / base).write_bytes(content)

@@ -1,0 +1,78 @@
+"""What learners get: a step's lesson with a graded cell for each of its checks, and the starter.
+
+Both are derived, from the registry of steps and from solutions/, so what an instructor tried out beside a lesson is
+never released with it.
+"""
+
+import shutil
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from course import steps
+from course.steps import Step
+
+SCHEMA = 3  # of nbgrader's metadata
+CHECK = "check-run"  # the id of the cell in every lesson that runs the check
+SOLUTION = "solution"  # and of the one that shows the solution
+
+
+def step_of(assignment: str) -> Step:
+    """Return the step that an assignment is.
+
+    Raises:
+        KeyError: there is none of that name.
+    """
+    named = {step.name: step for step in steps.STEPS}
+    if assignment not in named:
+        raise KeyError(f"There is no assignment {assignment}; there are {', '.join(named)}.")
+    return named[assignment]
+
+
+def lesson(step: Step) -> NotebookNode:
+    """Return the step's lesson as learners get it."""
+    return prepared(step, nbformat.read(step.notebook, as_version=4))
+
+
+def prepared(step: Step, notebook: NotebookNode) -> NotebookNode:
+    """Return the notebook without the solution and with a graded cell for each check."""
+    notebook.cells = [cell for cell in notebook.cells if cell.get("id") != SOLUTION]
+    notebook.cells += [_graded(check) for check in (steps.up_to(step.number) if step.check else [])]
+    return notebook
+
+
+def _graded(step: Step) -> NotebookNode:
+    source = f"# {step.check.points} points: {step.check.description}.\nreport.require({step.number})"
+    cell = nbformat.v4.new_code_cell(source, id=step.name.replace("_", "-"))
+    cell.metadata.nbgrader = {
+        "schema_version": SCHEMA,
+        "grade": True,
+        "solution": False,
+        "locked": True,
+        "task": False,
+        "grade_id": step.name,
+        "points": step.check.points,
+        "cell_type": "code",
+    }
+    return cell
+
+
+class Prepare(NbGraderPreprocessor):
+    """First of what nbgrader does to a lesson that it makes an assignment of."""
+
+    def preprocess(self, nb, resources):
+        """Prepare the lesson, and see to it that the starter is all that is released beside it."""
+        step = step_of(resources["nbgrader"]["assignment"])
+        converter = self.parent.parent
+        folder = Path(converter.coursedir.format_path(converter.coursedir.release_directory, ".", step.name))
+        for path in folder.iterdir() if folder.exists() else ():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.suffix != ".ipynb":
+                path.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
+        if step.check:
+            shutil.copyfile(step.starter, folder / step.script)
+        return prepared(step, nb), resources

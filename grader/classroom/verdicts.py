@@ -1,0 +1,113 @@
+"""Verdicts on submitted scripts: made in the sandbox, kept by what was judged, and read back for the gradebook.
+
+A verdict is {"report": grader/schema.json's object, "figure": SVG of the first failure, or ""}.
+"""
+
+import atexit
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import fastjsonschema
+
+from course import steps
+from course.steps import ROOT, Step
+from grader import sandbox
+from grader.judge import GRADER, judge
+from grader.pool import NoVerdictError, Pool
+from grader.report import Check, Report
+
+_valid = fastjsonschema.compile(json.loads((ROOT / "grader" / "schema.json").read_text()))
+
+
+def key(script: bytes, step: Step) -> str:
+    """Return what names a verdict: the script, the step and its solution, and the judge."""
+    parts = (script, step.name.encode(), step.solution.read_bytes(), GRADER.encode())
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+class Store:
+    """Verdicts in a folder that only its owner may enter."""
+
+    def __init__(self, folder: Path):
+        """Keep verdicts in the folder, which is made."""
+        self.folder = folder
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def get(self, name: str) -> dict | None:
+        """Return the verdict of that key, or None: a file that is no whole verdict is none."""
+        try:
+            verdict = json.loads((self.folder / f"{name}.json").read_text())
+            _valid(verdict["report"])
+            return verdict if isinstance(verdict["figure"], str) else None
+        except (OSError, ValueError, KeyError, TypeError, fastjsonschema.JsonSchemaException):
+            return None
+
+    def put(self, name: str, verdict: dict) -> None:
+        """Keep a verdict, whole or not at all. That nothing could be told is not kept: it is worth another try."""
+        if verdict["report"]["status"] == "not_graded":
+            return
+        partial = self.folder / f"{name}.{os.getpid()}"
+        partial.write_text(json.dumps(verdict))
+        partial.replace(self.folder / f"{name}.json")
+
+
+@functools.cache
+def _pool() -> Pool:
+    """Return this process's pool.
+
+    Raises:
+        NoVerdictError: no sandbox can be made here.
+    """
+    why_not = sandbox.available()
+    if why_not:
+        raise NoVerdictError(f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less.")
+    pool = Pool()
+    atexit.register(pool.__exit__)
+    return pool.__enter__()
+
+
+def make(script: bytes, number: int) -> dict:
+    """Judge a script for a step, here, and return the verdict."""
+    name = steps.get(number).script
+    try:
+        pool = _pool()
+    except NoVerdictError as error:
+        return _told(number, str(error))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(script)
+        report = judge(path, number, pool)
+    report.file = name
+    return {"report": json.loads(report.to_json()), "figure": report.figure}
+
+
+def missing(step: Step) -> dict:
+    """Return the verdict on a submission without a script: a person has to say what it is worth."""
+    return _told(step.number, f"{step.script} is missing from what was handed in.")
+
+
+def none(step: Step) -> dict:
+    """Return the verdict on a script that nobody could judge."""
+    return _told(step.number, "The judge did not come to a verdict.")
+
+
+def _told(number: int, why: str) -> dict:
+    report = Report(number, steps.get(number).script, "not_graded")
+    report.checks = [Check("The program runs to its end on every rank", number, "error", 0, 0, why)]
+    return {"report": json.loads(report.to_json()), "figure": ""}
+
+
+def of(script: bytes | None, step: Step, store: Store) -> dict:
+    """Return the verdict on a script, from the store or made now."""
+    if script is None:
+        return missing(step)
+    name = key(script, step)
+    verdict = store.get(name)
+    if verdict is None:
+        verdict = make(script, step.number)
+        store.put(name, verdict)
+    return verdict

@@ -1,0 +1,39 @@
+"""nbgrader's settings, which it and JupyterLab find through JUPYTER_CONFIG_PATH, as the scripts set it."""
+
+from nbgrader.converters import GenerateAssignment
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    CheckCellMetadata,
+    OverwriteCells,
+    OverwriteKernelspec,
+)
+
+from course.steps import ROOT, STEPS
+from grader.classroom import autograde, intake, release
+
+c = get_config()  # noqa: F821  traitlets puts it here
+
+c.CourseDirectory.course_id = "distributed-training"
+c.CourseDirectory.root = str(ROOT)
+c.CourseDirectory.source_directory = "notebooks"
+c.Exchange.assignment_dir = str(ROOT / "assignments")  # where learners' fetched assignments go
+
+c.GenerateAssignment.preprocessors = [release.Prepare, *GenerateAssignment.preprocessors.default()]
+
+# What learners hand in is looked through before anything else touches it, however it came.
+c.ExchangeFactory.collect = intake.Collect
+c.ZipCollectApp.extractor_plugin = intake.Extract
+c.FileNameCollectorPlugin.named_regexp = intake.NAMES
+c.FileNameCollectorPlugin.valid_ext = [".ipynb", ".py"]
+c.Autograde.pre_convert_hook = intake.before_autograde
+
+# Nothing of a submission is executed here: the judge runs the script in its sandbox. nbgrader would replace a learner's
+# script by one of its own where it is not told to leave it alone.
+c.Autograde.exclude_overwriting = {step.name: [step.script] for step in STEPS}
+c.Autograde.sanitize_preprocessors = [autograde.Rebuild, OverwriteKernelspec, OverwriteCells, CheckCellMetadata]
+c.Autograde.autograde_preprocessors = [
+    autograde.Judge,
+    autograde.SaveGrades,
+    AssignLatePenalties,
+    CheckCellMetadata,
+]

@@ -43,7 +43,7 @@ class Check:
         mark, colour = MARKS[self.status]
         text = f'<p><span style="color:{HTML_COLOURS[colour]}">{mark}</span> {html.escape(self.told)}</p>'
         if self.hint:
-            text += f"<details><summary>Hint</summary>{html.escape(self.hint)}</details>"
+            text += f"<p>Hint: {html.escape(self.hint)}</p>"
         return text
 
 

@@ -213,7 +213,8 @@ def _summarise(group: Class, failed: list[str], console: Console) -> None:
     if missed:
         console.print(f"\nWhat {len(reports)} learners get wrong:")
         for name, count in missed.most_common():
-            console.print(f"{'█' * max(1, round(WIDTH * count / len(reports)))} {count}  {name}")
+            bar = "█" * max(1, round(WIDTH * count / len(reports)))
+            console.print(f"{bar} {count}  {name}", soft_wrap=True)
 
 
 if __name__ == "__main__":

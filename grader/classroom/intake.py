@@ -47,11 +47,10 @@ def copy(source: str | Path, target: str | Path, step: Step) -> list[str]:
     Raises:
         OSError: the source is no folder, or the target is there.
     """
-    target = Path(target)
-    target.mkdir(parents=True)
+    target, remarks = Path(target), []
     folder = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    remarks = []
     try:
+        target.mkdir(parents=True)
         names = sorted(os.listdir(folder))  # noqa: PTH208  a path could be another folder by now
         wanted = (f"{step.name}.ipynb", step.script, "timestamp.txt", "submission_secret.txt")
         contents = {name: _read(folder, name, remarks) for name in wanted if name in names}
@@ -214,16 +213,17 @@ class Extract(ExtractorPlugin):
     def extract(self, archive_path, extracted_path):
         """Unpack each archive into a folder of its name, and copy each other file."""
         for archive in sorted(Path(archive_path).iterdir()):
-            target = Path(extracted_path) / archive.name
+            name = re.sub(r"\.(zip|tar|tgz|tar\.\w+)$", "", archive.name)
+            target = Path(extracted_path) / name
             try:
-                if archive.is_symlink() or not archive.is_file():
-                    raise OSError("it is not a regular file")
-                if zipfile.is_zipfile(archive):
-                    _unzip(archive, target.with_suffix(""))
-                elif tarfile.is_tarfile(archive):
-                    _untar(archive, Path(extracted_path) / archive.name.split(".tar")[0].removesuffix(".tgz"))
-                elif archive.suffix in (".ipynb", ".py"):
+                if archive.is_symlink() or not archive.is_file() or not LEARNER.fullmatch(name):
+                    raise OSError("it is not a regular file with a learner's name")
+                if archive.suffix in (".ipynb", ".py"):
                     shutil.copyfile(archive, target, follow_symlinks=False)
+                elif zipfile.is_zipfile(archive):
+                    _unzip(archive, target)
+                else:
+                    _untar(archive, target)
             except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
                 self.log.error("Not unpacked: %s: %s", archive, error)
 

@@ -1,0 +1,245 @@
+"""The instructor's side, with nbgrader's own commands: from release to released feedback."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+from nbgrader.api import Gradebook
+from school import School
+
+from course.steps import ROOT, STEPS, get
+from grader import sandbox
+from grader.classroom import autograde, grade, release, verdicts
+from grader.judge import GRADER
+
+STEP = get(1)
+HONEST, STARTER = STEP.solution.read_text(), STEP.starter.read_text()
+SUSPICIOUS = f"import ctypes\n{HONEST}"
+GRADED = [step for step in STEPS if step.check]
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """A folder with the judge's verdicts on the three scripts, for tests of what becomes of verdicts."""
+    store = verdicts.Store(tmp_path_factory.mktemp("known") / "verdicts")
+    for script in (HONEST, STARTER, SUSPICIOUS):
+        verdicts.of(script.encode(), STEP, store)
+    return store.folder
+
+
+@pytest.fixture
+def school(tmp_path):
+    school = School(tmp_path)
+    school.release(STEP)
+    return school
+
+
+@pytest.fixture
+def judged(school, known):
+    """A class whose scripts have been judged already."""
+    shutil.copytree(known, school.course / "verdicts")
+    return school
+
+
+@pytest.fixture
+def postgres():
+    """The URL of a database in a PostgreSQL server of the test's own."""
+    found = shutil.which("initdb") or next(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), None)
+    if not found:
+        pytest.skip("needs PostgreSQL: apt-get install postgresql")
+    programs, who = Path(found).resolve().parent, []
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        if os.getuid() == 0:  # the server does not run as root
+            shutil.chown(folder, "nobody", "nogroup")
+            who = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        options = f"-c listen_addresses=127.0.0.1 -p {port} -k {folder}"
+        control = [*who, programs / "pg_ctl", "-w", "-D", f"{folder}/data", "-l", f"{folder}/log"]
+        make = [*who, programs / "initdb", "-D", f"{folder}/data", "-U", "instructor", "-A", "trust", "-E", "UTF8"]
+        subprocess.run(make, check=True, capture_output=True, cwd=folder)
+        subprocess.run([*control, "-o", options, "start"], check=True, stdout=subprocess.DEVNULL, cwd=folder)
+        try:
+            yield f"postgresql+psycopg://instructor@127.0.0.1:{port}/postgres"
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], check=True, capture_output=True, cwd=folder)
+
+
+@pytest.mark.parametrize("step", GRADED, ids=lambda step: step.name)
+def test_a_lesson_is_released_with_a_graded_cell_a_check_and_without_the_solution(step):
+    lesson = release.lesson(step)
+    named = [cell.metadata.nbgrader for cell in lesson.cells if "nbgrader" in cell.metadata]
+    points = {cell["grade_id"]: cell["points"] for cell in named if not cell["solution"]}
+    assert points == {other.name: other.check.points for other in GRADED if other.number <= step.number}
+    assert [cell["grade_id"] for cell in named if cell["solution"]] == ["in-your-own-words"]
+    assert not any("exercise.solution" in cell.source for cell in lesson.cells)
+
+
+@pytest.mark.slow
+def test_what_an_instructor_tried_out_is_not_released(tmp_path):
+    school = School(tmp_path)
+    lesson = school.course / "notebooks" / STEP.name
+    (lesson / STEP.script).write_text(HONEST)
+    (lesson / "fashion_mnist.backup_1.py").write_text(HONEST)
+    (lesson / "logs").mkdir()
+    (lesson / "logs" / "events").write_text(HONEST)
+    school.release(STEP)
+    for folder in (school.course / "release", school.exchange / "distributed-training" / "outbound"):
+        assert {path.name for path in (folder / STEP.name).iterdir()} == {f"{STEP.name}.ipynb", STEP.script}
+        assert (folder / STEP.name / STEP.script).read_text() == STARTER
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_a_class_from_release_to_released_feedback(engine, known, tmp_path, request):
+    school = School(tmp_path, request.getfixturevalue("postgres") if engine == "postgres" else None)
+    shutil.copytree(known, school.course / "verdicts")
+    school.release(STEP)
+    for student, script in {"alice": HONEST, "bob": STARTER, "carol": SUSPICIOUS}.items():
+        desk = tmp_path / student
+        desk.mkdir()
+        school.run("fetch_assignment", STEP.name, cwd=desk)
+        (desk / STEP.name / STEP.script).write_text(script)
+        answer(desk / STEP.name / f"{STEP.name}.ipynb", "Because *so*.") if student == "bob" else None
+        school.run("submit", STEP.name, "--student", student, cwd=desk)
+    school.run("collect", STEP.name)
+    done = school.grade(STEP)
+    assert done.returncode == 0, done.stderr
+    assert "What 3 learners get wrong" in done.stdout and STEP.check.description in done.stdout
+    assert school.points("alice", STEP) == (10, False)
+    assert school.points("bob", STEP) == (0, True), "the answer waits for a person"
+    assert school.points("carol", STEP) == (0, True)
+    assert school.gradebook()["carol", "step_01/step_01"] == (0, True)
+    school.run("release_feedback", STEP.name)
+    school.run("fetch_feedback", STEP.name, cwd=tmp_path / "bob")
+    (page,) = (tmp_path / "bob" / STEP.name / "feedback").rglob("*.html")
+    assert "never initialises Horovod" in page.read_text() and "<svg" in page.read_text()
+    assert "Because *so*." in page.read_text()
+    school.run("export", f"--CsvExportPlugin.to={tmp_path}/grades.csv")
+    rows = (tmp_path / "grades.csv").read_text().splitlines()
+    assert rows == (school.course / "grades.csv").read_text().splitlines()
+    assert [row.split(",")[9] for row in sorted(rows) if row.startswith(STEP.name)] == ["10.0", "0.0", "0.0"]
+
+
+def answer(path: Path, text: str) -> None:
+    """Write an answer into a notebook."""
+    notebook = nbformat.read(path, as_version=4)
+    next(cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")).source = text
+    nbformat.write(notebook, path)
+
+
+@pytest.mark.slow
+def test_no_old_score_stays_and_no_decision_of_a_person_is_lost(judged):
+    judged.submit("alice", STEP, HONEST)
+    judged.submit("bob", STEP, HONEST)
+    assert judged.grade(STEP).returncode == 0
+    assert judged.points("alice", STEP) == (10, False)
+    with Gradebook(judged.db) as gradebook:
+        grade = gradebook.find_grade("in-your-own-words", STEP.name, STEP.name, "bob")
+        grade.manual_score, grade.needs_manual_grade = 2, False
+        gradebook.db.commit()
+    (judged.course / "submitted" / "alice" / STEP.name / STEP.script).write_text(SUSPICIOUS)
+    assert judged.grade(STEP).returncode == 0
+    assert judged.points("alice", STEP) == (0, True)
+    assert judged.points("bob", STEP) == (12, False), "nothing new came from bob, so nothing is asked again"
+    (judged.course / "submitted" / "alice" / STEP.name / STEP.script).unlink()
+    assert judged.grade(STEP, "--student", "alice").returncode == 0
+    assert judged.points("alice", STEP) == (0, True)
+
+
+@pytest.mark.slow
+def test_nbgrader_s_own_autograde_judges_too(school):
+    school.submit("alice", STEP, HONEST)
+    school.run("autograde", STEP.name)
+    assert school.points("alice", STEP) == (10, False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signals", [[signal.SIGKILL] * 3, [signal.SIGINT] * 3], ids=["killed", "interrupted"])
+def test_whoever_is_stopped_goes_on_where_it_ended(judged, signals, leftovers):
+    students = [f"learner-{number:02d}" for number in range(8)]
+    for number, student in enumerate(students):
+        judged.submit(student, STEP, (HONEST, STARTER)[number % 2])
+    record = judged.course / "verdicts" / f"graded-{STEP.name}.json"
+    for number, how in enumerate(signals):
+        process = subprocess.Popen(judged.grading(STEP), cwd=ROOT, env=judged.environment, stderr=subprocess.DEVNULL)
+        while process.poll() is None and (not record.exists() or len(json.loads(record.read_text())) < 2 * number + 1):
+            pass
+        process.send_signal(how)
+        assert process.wait(60) != 0
+    assert 0 < len(json.loads(record.read_text())) < len(students), "it was stopped on its way"
+    assert judged.grade(STEP).returncode == 0
+    expected = {(student, "step_01/in-your-own-words"): (0, False) for student in students}
+    expected |= {(student, "step_01/step_01"): ((10, 0)[n % 2], False) for n, student in enumerate(students)}
+    assert judged.gradebook() == expected
+    assert leftovers() == []
+
+
+@pytest.mark.slow
+def test_a_cluster_judges_what_one_machine_would(school, leftovers, tmp_path):
+    school.submit("alice", STEP, HONEST)
+    school.submit("bob", STEP, STARTER)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    common = {"cwd": tmp_path, "env": school.environment | {"PYTHONPATH": str(ROOT)}, "stderr": subprocess.DEVNULL}
+    scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
+    processes = [subprocess.Popen([*scheduler, "--no-dashboard"], **common)]
+    processes += [subprocess.Popen([*worker, "--host", "127.0.0.1"], **common) for _ in range(2)]
+    try:
+        done = school.grade(STEP, "--scheduler", address)
+    finally:
+        for process in reversed(processes):
+            process.send_signal(signal.SIGINT)
+            process.wait(60)
+    assert done.returncode == 0, done.stderr
+    assert (school.points("alice", STEP)[0], school.points("bob", STEP)[0]) == (10, 0)
+    assert leftovers() == []
+
+
+def test_a_verdict_is_kept_for_its_owner_alone_and_only_whole(tmp_path):
+    store = verdicts.Store(tmp_path / "verdicts")
+    assert (tmp_path / "verdicts").stat().st_mode & 0o777 == 0o700
+    store.put("none", verdicts.none(STEP))
+    assert store.get("none") is None, "that nothing could be told is no verdict"
+    for forged in ("", "{}", '{"report": {"status": "passed", "score": 1000}, "figure": ""}', "[1"):
+        (tmp_path / "verdicts" / "forged.json").write_text(forged)
+        assert store.get("forged") is None
+
+
+def test_a_verdict_is_of_one_script_step_and_judge(monkeypatch):
+    first = verdicts.key(HONEST.encode(), STEP)
+    assert first == verdicts.key(HONEST.encode(), STEP)
+    assert first != verdicts.key(STARTER.encode(), STEP) and first != verdicts.key(HONEST.encode(), get(2))
+    monkeypatch.setattr(verdicts, "GRADER", f"{GRADER}# another version")
+    assert first != verdicts.key(HONEST.encode(), STEP)
+
+
+def test_nothing_is_graded_without_a_sandbox(monkeypatch):
+    monkeypatch.setattr(sandbox, "available", lambda: "no user namespaces")
+    done = CliRunner().invoke(grade.main, ["1"])
+    assert done.exit_code == 1 and "No sandbox can be made here (no user namespaces)" in done.output
+
+
+@pytest.mark.parametrize("step", ["0", "7", "99"])
+def test_a_step_without_a_check_is_refused(step):
+    done = CliRunner().invoke(grade.main, [step])
+    assert done.exit_code == 2 and "Error" in done.output
+
+
+@pytest.mark.parametrize("text", ["plain", "~~~\n<b>", "~~~~~~~~\n</pre><script>", ""])
+def test_an_answer_is_shown_as_it_was_written(text):
+    from nbconvert.filters import markdown2html
+
+    shown = markdown2html(autograde.as_text(text))
+    assert "<script" not in shown and "<b>" not in shown

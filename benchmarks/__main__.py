@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks import course_run, grading, judging, scaling, setup, verdicts
+from benchmarks import classes, course_run, grading, judging, scaling, setup, verdicts
 from course.figures.style import GREY, plots, rank_colour
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -16,6 +16,7 @@ BENCHMARKS = {
     "judging": judging.measure,
     "grading": grading.measure,
     "verdicts": verdicts.measure,
+    "classes": classes.measure,
 }
 
 

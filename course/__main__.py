@@ -52,9 +52,11 @@ def lab(arguments: tuple[str, ...]) -> None:
     for step in steps.STEPS:
         if step.script == Path(step.script).name:
             exercise.start(step.number, step.notebook.parent)
+    (steps.ROOT / "assignments").mkdir(exist_ok=True)  # where nbgrader puts what a learner fetches
     os.environ.update(launch.environment(np=2))
-    os.chdir(steps.NOTEBOOKS)
-    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", *arguments])
+    os.chdir(steps.ROOT)  # and not the lessons' folder, for nbgrader's pages to reach the class's other folders
+    opened = "--LabApp.default_url=/lab/tree/notebooks"
+    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, *arguments])
 
 
 @main.group("data")

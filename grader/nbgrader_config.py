@@ -37,3 +37,6 @@ c.Autograde.autograde_preprocessors = [
     AssignLatePenalties,
     CheckCellMetadata,
 ]
+
+c.Execute.timeout = 600  # seconds a cell, for Validate, which runs a learner's lesson on the learner's machine
+c.FormgradeExtension.debug = False  # or it warns that it cannot show settings such as these

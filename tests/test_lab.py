@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course.steps import ROOT
+from course.steps import ROOT, get
 
 pytestmark = pytest.mark.slow
 
@@ -23,12 +23,20 @@ def address(tmp_path):
         if (ROOT / name).is_file():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, checkout / name)
+    (tmp_path / ".jupyter").mkdir()
+    (tmp_path / "exchange").mkdir(mode=0o777)
+    (tmp_path / ".jupyter" / "nbgrader_config.py").write_text(f"c.Exchange.root = '{tmp_path}/exchange'\n")
     options = ["--no-browser", "--ip=127.0.0.1", "--port=0", "--allow-root", "--IdentityProvider.token=a-token"]
     log = (tmp_path / "lab.log").open("w+")
     server = subprocess.Popen(
         [ROOT / ".venv" / "bin" / "python", "-m", "course", "lab", "--", *options],
         cwd=checkout,
-        env={"PATH": f"{ROOT / '.venv' / 'bin'}:/usr/bin:/bin", "PYTHONPATH": str(checkout), "HOME": str(tmp_path)},
+        env={
+            "PATH": f"{ROOT / '.venv' / 'bin'}:/usr/bin:/bin",
+            "PYTHONPATH": str(checkout),
+            "HOME": str(tmp_path),
+            "JUPYTER_CONFIG_PATH": str(checkout / "grader"),
+        },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -54,7 +62,7 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        page.goto(f"{url}/tree/step_03/step_03.ipynb?token=a-token&reset")
+        page.goto(f"{url}/tree/notebooks/step_03/step_03.ipynb?token=a-token&reset")
         expect(page.get_by_role("heading", name="Step 3: Average the gradients")).to_be_visible(timeout=60_000)
         notebook = page.locator(".jp-Notebook:visible")
         for source in ("np = 2", "from course import", "figures.allreduce"):
@@ -72,4 +80,61 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         expect(cell.get_by_text("Each rank applies its own gradient")).to_be_visible(timeout=180_000)
         expect(cell.get_by_text("Not yet: 20 of 30 points")).to_be_visible()
         page.screenshot(path=checkout.parent / "lesson.png")
+        browser.close()
+
+
+def open_page(page, url, name):
+    """Open one of nbgrader's pages from JupyterLab's menu."""
+    page.goto(f"{url}?token=a-token&reset")
+    page.locator('.lm-MenuBar-itemLabel:text("Nbgrader")').click(timeout=60_000)
+    page.locator(f'#jp-mainmenu-nbgrader li[data-command="nbgrader:open-{name}"]').click()
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="needs chromium: apt-get install chromium")
+def test_an_assignment_goes_from_the_instructor_to_a_learner_and_back(address):
+    from playwright.sync_api import expect, sync_playwright
+
+    url, checkout = address
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.set_default_timeout(60_000)
+        expect.set_options(timeout=120_000)
+        slow = {"timeout": 300_000}
+
+        open_page(page, url, "formgrader")
+        formgrader = page.frame_locator("iframe").first
+        row = formgrader.locator("tr", has=formgrader.get_by_text("step_01", exact=True))
+        row.locator(".assign a").click()
+        formgrader.get_by_role("button", name="Close").click()
+        row.locator(".release a").click()
+        formgrader.get_by_role("button", name="Close").click()
+
+        open_page(page, url, "assignment-list")
+        released = page.locator("#released_assignments_list .list_item", has_text="step_01")
+        released.get_by_role("button", name="Fetch").click()
+        fetched = page.locator("#fetched_assignments_list")
+        fetched.get_by_role("button", name="Submit").wait_for()
+        desk = checkout / "assignments" / "step_01"
+        fetched.get_by_text("step_01").first.click()
+        fetched.get_by_role("button", name="Validate").click()
+        expect(page.locator(".nbgrader-ErrorDialog")).to_contain_text("never initialises Horovod", **slow)
+        page.screenshot(path=checkout.parent / "validate.png")
+        page.locator(".nbgrader-ErrorDialog button").last.click()
+        (desk / "fashion_mnist.py").write_text(get(1).solution.read_text())
+        fetched.get_by_role("button", name="Submit").click()
+        expect(page.locator("#submitted_assignments_list")).to_contain_text("step_01")
+
+        open_page(page, url, "formgrader")
+        row.locator(".collect a").click()
+        formgrader.get_by_role("button", name="Close").click()
+        row.locator(".num-submissions a").click()
+        formgrader.locator(".autograde a").click()
+        expect(formgrader.get_by_text("Successfully autograded")).to_be_visible(**slow)
+        formgrader.get_by_role("button", name="Close").click()
+        expect(formgrader.locator(".score")).to_contain_text("10 / 12")
+        formgrader.locator(".name a, .student-name a").first.click()
+        formgrader.locator("td a", has_text="step_01").first.click()
+        expect(formgrader.get_by_text("Passed: 10 of 10 points")).to_be_visible()
+        page.screenshot(path=checkout.parent / "formgrader.png")
         browser.close()

@@ -57,9 +57,6 @@ def copy(source: str | Path, target: str | Path, step: Step) -> list[str]:
         others = [name for name in names if name not in wanted]
     finally:
         os.close(folder)
-    if others:
-        shown = ", ".join(ascii(name)[:60] for name in others[:5])
-        remarks.append(f"Left out, since only {step.name}.ipynb and {step.script} are asked for: {shown}.")
     script = contents.get(step.script)
     if script is None:
         remarks.append(f"{step.script} is missing.")
@@ -71,6 +68,9 @@ def copy(source: str | Path, target: str | Path, step: Step) -> list[str]:
         secret.decode() if re.fullmatch(rb"[0-9a-f]{128}", secret) else secrets.token_hex(64)
     )
     notebook = _notebook(contents.get(f"{step.name}.ipynb"), step, remarks)
+    if remarks and others:
+        shown = ", ".join(ascii(name)[:60] for name in others[:5])
+        remarks.append(f"Only {step.name}.ipynb and {step.script} are asked for. There were also {shown}.")
     if remarks:
         notebook.cells.insert(0, nbformat.v4.new_markdown_cell("\n".join(f"- {remark}" for remark in remarks)))
         notebook.cells[0].metadata.remarks = True

@@ -23,7 +23,7 @@ FACTS_KEPT = 2_000_000
 BOARD = 120  # bytes that a rank has to write which collective it is in
 MEMORY = 8 * 2**30  # bytes that all ranks may take together
 PULSE = 0.5  # seconds between looks at memory and time
-GRACE = 5  # seconds that ranks get to notice that another one failed
+GRACE = 5  # seconds that a rank may do nothing after another one failed
 HOPELESS = {"time", "output", "memory", "stall"}  # whoever has to be ended for these has to be again
 
 STALL = 6  # seconds in which no rank does anything while one waits in a collective: they will wait for good. Horovod's
@@ -199,7 +199,7 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
             selector.register(fd, selectors.EVENT_READ, (rank, name))
         selector.register(os.pidfd_open(rank.pid), selectors.EVENT_READ, (rank, "pid"))
     limits = dict.fromkeys((rank.topology for rank in ranks), (deadline, "time"))
-    greedy, look = False, time.monotonic()
+    greedy, look, failed = False, time.monotonic(), set()
     while not all(rank.over for rank in ranks):
         for key, _ in selector.select(PULSE):
             rank, name = key.data
@@ -208,11 +208,15 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
             elif not rank.over:
                 _end(rank)
                 if rank.exit:
-                    limits[rank.topology] = min(limits[rank.topology], (time.monotonic() + GRACE, "others"))
+                    failed.add(rank.topology)
         if time.monotonic() >= look:
             greedy, look = _memory() > MEMORY, time.monotonic() + PULSE
-            for topology in _stalled([rank for rank in ranks if not rank.over]):
+            alive = [rank for rank in ranks if not rank.over]
+            for topology in _stalled(alive):
                 limits[topology] = (0, "stall")
+            for rank in alive:  # one that is still at work may yet fail by itself, and say why
+                if rank.topology in failed and time.monotonic() - rank.still_since > GRACE:
+                    rank.ended_for = "others"
         for rank in ranks:
             limit, reason = limits[rank.topology]
             if not rank.over and (greedy or rank.ended_for or time.monotonic() >= limit):

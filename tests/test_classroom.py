@@ -157,6 +157,14 @@ def test_no_old_score_stays_and_no_decision_of_a_person_is_lost(judged):
 
 
 @pytest.mark.slow
+def test_an_assignment_that_was_never_made_is_named(tmp_path):
+    school = School(tmp_path)
+    (school.course / "submitted" / "alice" / STEP.name).mkdir(parents=True)
+    done = school.grade(STEP)
+    assert done.returncode == 1 and "nbgrader generate_assignment step_01" in done.stderr
+
+
+@pytest.mark.slow
 def test_nbgrader_s_own_autograde_judges_too(school):
     school.submit("alice", STEP, HONEST)
     school.run("autograde", STEP.name)

@@ -22,8 +22,9 @@ class Rebuild(NbGraderPreprocessor):
 
     def preprocess(self, nb, resources):
         """Take answers by their cells' ids, remarks of intake, and nothing else."""
-        step = release.step_of(resources["nbgrader"]["assignment"])
-        _forget_scores(resources["nbgrader"])
+        named = resources["nbgrader"]
+        step = release.step_of(named["assignment"])
+        forget_scores(named["db_url"], named["assignment"], named["student"])
         lesson = release.lesson(step)
         answers = {_grade_id(cell): cell.source for cell in reversed(nb.cells) if _grade_id(cell)}
         for cell in lesson.cells:
@@ -49,14 +50,14 @@ def as_text(source: str) -> str:
     return f"{fence}text\n{source}\n{fence}"
 
 
-def _forget_scores(named: dict) -> None:
+def forget_scores(db_url: str, assignment: str, student: str) -> None:
     """Forget what an earlier grading found, so that it does not stay if this one does not come to its end."""
-    with Gradebook(named["db_url"]) as gradebook:
+    with Gradebook(db_url) as gradebook:
         try:
-            submission = gradebook.find_submission_notebook(named["notebook"], named["assignment"], named["student"])
+            submission = gradebook.find_submission(assignment, student)
         except MissingEntry:
             return
-        for grade in submission.grades:
+        for grade in (grade for notebook in submission.notebooks for grade in notebook.grades):
             grade.auto_score, grade.needs_manual_grade = None, True
         gradebook.db.commit()
 

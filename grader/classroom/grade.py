@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import sys
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from nbgrader.plugins import CsvExportPlugin
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from sqlalchemy.exc import SAWarning
 
 from course.steps import Step
 from grader import sandbox
@@ -39,7 +41,7 @@ class Class:
         self.record = self.root / "verdicts" / f"graded-{step.name}.json"
         self.students = []
         for folder in sorted((self.root / self.coursedir.submitted_directory).glob("*")):
-            named = not students or folder.name in students
+            named = folder.name in students if students else intake.LEARNER.fullmatch(folder.name)
             if named and not folder.is_symlink() and os.path.lexists(folder / step.name):
                 self.students.append(folder.name)
 
@@ -67,7 +69,7 @@ class Class:
 
 @click.command()
 @click.argument("number", metavar="STEP", type=click.IntRange(1))
-@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Scripts judged side by side.")
+@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count, help="Scripts judged side by side: one a core.")
 @click.option("--student", "students", multiple=True, help="Grade this learner only; may be given several times.")
 @click.option("--regrade", is_flag=True, help="Judge and grade anew what has been graded already.")
 @click.option("--scheduler", help="Address of a Dask scheduler whose workers judge, such as tcp://host:8786.")
@@ -93,6 +95,7 @@ def main(number, jobs, students, regrade, scheduler, db, course_dir) -> None:
         raise click.ClickException(
             f"Nothing was handed in for {step.name} by {', '.join(sorted(missing)) or 'anyone'}."
         )
+    _require_assignment(group)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True)) as progress:
         for student in progress.track(group.students, description="looking through"):
@@ -114,8 +117,20 @@ def _step(number: int) -> Step:
     return step
 
 
+def _require_assignment(group: Class) -> None:
+    with Gradebook(group.coursedir.db_url, group.coursedir.course_id) as gradebook:
+        try:
+            gradebook.find_assignment(group.step.name)
+        except MissingEntry:
+            name = group.step.name
+            raise click.ClickException(
+                f"The gradebook has no {name} yet. Make it with: nbgrader generate_assignment {name}"
+            ) from None
+
+
 def _api(db: str | None, course_dir: str | None) -> NbGraderAPI:
     """Return nbgrader as its configuration says, but for the options given here."""
+    warnings.simplefilter("ignore", SAWarning)  # about how nbgrader itself uses its database
     app = NbGrader()
     app.load_config_file()
     if db:
@@ -153,25 +168,26 @@ def _judge(group: Class, jobs: int, scheduler: str | None, regrade: bool, progre
         cluster.close()
 
 
-def _grade(group: Class, regrade: bool, progress: Progress) -> list[str]:
-    """Have nbgrader grade each submission, and return the students of whom it could not."""
+def _grade(group: Class, regrade: bool, progress: Progress) -> dict[str, str]:
+    """Have nbgrader grade each submission, and say of which students it could not, and why."""
     done = _read_record(group.record)
-    failed = []
+    failed = {}
     for student in progress.track(group.students, description="grading"):
         mark = group.mark(student)
         graded = group.root / group.coursedir.autograded_directory / student / group.step.name
         if not regrade and done.get(student) == mark and graded.is_dir():
             continue
-        if not group.api.autograde(group.step.name, student)["success"]:
-            failed.append(student)
-            continue
-        if not group.api.generate_feedback(group.step.name, student)["success"]:
-            failed.append(student)
-            continue
-        done[student] = mark
-        partial = group.record.with_suffix(".partial")
-        partial.write_text(json.dumps(done))
-        partial.replace(group.record)
+        for command in (group.api.autograde, group.api.generate_feedback):
+            result = command(group.step.name, student)
+            if not result["success"]:
+                autograde.forget_scores(group.coursedir.db_url, group.step.name, student)
+                failed[student] = (result.get("error") or result.get("log") or "no reason given").strip()
+                break
+        else:
+            done[student] = mark
+            partial = group.record.with_suffix(".partial")
+            partial.write_text(json.dumps(done))
+            partial.replace(group.record)
     return failed
 
 
@@ -190,7 +206,7 @@ def _export(group: Class, api: NbGraderAPI) -> None:
         plugin.export(gradebook)
 
 
-def _summarise(group: Class, failed: list[str], console: Console) -> None:
+def _summarise(group: Class, failed: dict[str, str], console: Console) -> None:
     """Print who needs a person, and what the class gets wrong."""
     reports = {student: group.verdict(student)["report"] for student in group.students}
     table = Table(title=f"{group.step.name}: {group.step.title}", title_justify="left")
@@ -207,6 +223,8 @@ def _summarise(group: Class, failed: list[str], console: Console) -> None:
             first = next((check for check in report["checks"] if check["status"] in ("failed", "error")), None)
             table.add_row(student, status, points, first["message"].partition("\n")[0] if first else "")
     console.print(table)
+    for student, why in failed.items():
+        console.print(f"{student} could not be graded: {why.splitlines()[-1]}", style="red", markup=False)
     missed = Counter(
         check["name"] for report in reports.values() for check in report["checks"] if check["status"] == "failed"
     )

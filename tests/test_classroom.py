@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from click.testing import CliRunner
+from conftest import listen_to_interrupts
 from nbgrader.api import Gradebook
 from school import School
 
@@ -179,7 +180,13 @@ def test_whoever_is_stopped_goes_on_where_it_ended(judged, signals, leftovers):
         judged.submit(student, STEP, (HONEST, STARTER)[number % 2])
     record = judged.course / "verdicts" / f"graded-{STEP.name}.json"
     for number, how in enumerate(signals):
-        process = subprocess.Popen(judged.grading(STEP), cwd=ROOT, env=judged.environment, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            judged.grading(STEP),
+            cwd=ROOT,
+            env=judged.environment,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=listen_to_interrupts,
+        )
         while process.poll() is None and (not record.exists() or len(json.loads(record.read_text())) < 2 * number + 1):
             pass
         process.send_signal(how)

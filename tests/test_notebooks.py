@@ -55,7 +55,7 @@ def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):
         assert "<details><summary>Hint</summary>" in text
         assert f"exercise.solution({step.number})" in sources(lesson, "code")
     if step.check:
-        assert sources(lesson, "code")[-1].endswith(f"check(step={step.number}, script=script)")
+        assert f"report = check(step={step.number}, script=script)" in sources(lesson, "code")[-1]
     for heading in headings:
         assert heading in text
     assert "<details><summary>Answer</summary>" in text

@@ -33,7 +33,7 @@ def script_is_a_link_to_another_s(folder: Path, aim: Aim):
 @FOLDERS.of("a person")
 def script_is_a_hard_link(folder: Path, aim: Aim):
     """Nor for one that has another name elsewhere."""
-    secret = folder.parent / f"{folder.name}.secret"
+    secret = folder.parents[1] / f"{folder.parent.name}.secret"
     secret.write_text((folder / STEP.script).read_text())
     os.link(secret, folder / "again")
     (folder / "again").replace(folder / STEP.script)

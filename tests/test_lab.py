@@ -86,6 +86,7 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
 def open_page(page, url, name):
     """Open one of nbgrader's pages from JupyterLab's menu."""
     page.goto(f"{url}?token=a-token&reset")
+    page.locator(".lm-TabBar-tab", has_text="Launcher").wait_for()  # once the layout is restored, nothing closes a page
     page.locator('.lm-MenuBar-itemLabel:text("Nbgrader")').click(timeout=60_000)
     page.locator(f'#jp-mainmenu-nbgrader li[data-command="nbgrader:open-{name}"]').click()
 

@@ -1,8 +1,8 @@
 """What learners hand in, looked through before the host touches it: nothing but a notebook and a script comes in.
 
 A link would be followed by whoever copies it, a pipe is never read to its end, a broken notebook or time stamp stops
-nbgrader for the whole class. So a submission is copied by one function alone, which opens what it was told to and
-nothing else; what it leaves out, and why, is written at the head of the learner's notebook.
+nbgrader for the whole class. So a submission is copied by one function alone, which opens what was asked for and
+nothing else; what is missing or not taken, and why, is written at the head of the learner's notebook.
 """
 
 import os
@@ -48,15 +48,8 @@ def copy(source: str | Path, target: str | Path, step: Step) -> list[str]:
         OSError: the source is no folder, or the target is there.
     """
     target, remarks = Path(target), []
-    folder = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        target.mkdir(parents=True)
-        names = sorted(os.listdir(folder))  # noqa: PTH208  a path could be another folder by now
-        wanted = (f"{step.name}.ipynb", step.script, "timestamp.txt", "submission_secret.txt")
-        contents = {name: _read(folder, name, remarks) for name in wanted if name in names}
-        others = [name for name in names if name not in wanted]
-    finally:
-        os.close(folder)
+    contents, others = _contents(source, step, remarks)
+    target.mkdir(parents=True)
     script = contents.get(step.script)
     if script is None:
         remarks.append(f"{step.script} is missing.")
@@ -76,6 +69,21 @@ def copy(source: str | Path, target: str | Path, step: Step) -> list[str]:
         notebook.cells[0].metadata.remarks = True
     nbformat.write(notebook, target / f"{step.name}.ipynb")
     return remarks
+
+
+def _contents(source: str | Path, step: Step, remarks: list[str]) -> tuple[dict[str, bytes | None], list[str]]:
+    """Return what is in those of a folder's files that were asked for, and the names of all others.
+
+    Raises:
+        OSError: the source is no folder.
+    """
+    wanted = {f"{step.name}.ipynb", step.script, "timestamp.txt", "submission_secret.txt"}
+    folder = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        names = set(os.listdir(folder))  # noqa: PTH208  a path could be another folder by now
+        return {name: _read(folder, name, remarks) for name in sorted(names & wanted)}, sorted(names - wanted)
+    finally:
+        os.close(folder)
 
 
 def _read(folder: int, name: str, remarks: list[str]) -> bytes | None:
@@ -127,15 +135,9 @@ def _notebook(content: bytes | None, step: Step, remarks: list[str]) -> nbformat
 
 def is_clean(folder: Path, step: Step) -> bool:
     """Return whether a submission's folder holds what copy() would write, and nothing else."""
-    wanted = {f"{step.name}.ipynb", step.script, "timestamp.txt", "submission_secret.txt"}
     remarks = []
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        names = set(os.listdir(handle))  # noqa: PTH208
-        contents = {name: _read(handle, name, remarks) for name in names & wanted}
-    finally:
-        os.close(handle)
-    if remarks or names - wanted or not wanted - {step.script} <= names:
+    contents, others = _contents(folder, step, remarks)
+    if remarks or others or not {f"{step.name}.ipynb", "timestamp.txt", "submission_secret.txt"} <= contents.keys():
         return False
     _notebook(contents[f"{step.name}.ipynb"], step, remarks)
     stamp = contents["timestamp.txt"]

@@ -16,7 +16,7 @@ import fastjsonschema
 from course import steps
 from course.steps import ROOT, Step
 from grader import sandbox
-from grader.judge import GRADER, judge
+from grader.judge import GRADER, RUNS, judge
 from grader.pool import NoVerdictError, Pool
 from grader.report import Check, Report
 
@@ -35,7 +35,8 @@ class Store:
     def __init__(self, folder: Path):
         """Keep verdicts in the folder, which is made."""
         self.folder = folder
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
 
     def get(self, name: str) -> dict | None:
         """Return the verdict of that key, or None: a file that is no whole verdict is none."""
@@ -97,7 +98,7 @@ def none(step: Step) -> dict:
 
 def _told(number: int, why: str) -> dict:
     report = Report(number, steps.get(number).script, "not_graded")
-    report.checks = [Check("The program runs to its end on every rank", number, "error", 0, 0, why)]
+    report.checks = [Check(RUNS, number, "error", 0, 0, why)]
     return {"report": json.loads(report.to_json()), "figure": ""}
 
 

@@ -21,8 +21,7 @@ from nbclient import NotebookClient
 
 from course import launch, steps
 from course.steps import ROOT
-from grader import rubric
-from grader.pool import TOPOLOGIES
+from grader import plans
 
 sys.path.insert(0, str(ROOT / "tests"))
 from corpus import CORRECT
@@ -30,7 +29,7 @@ from corpus_wrong import WRONG
 
 SUBMISSIONS = 60
 STEP = 6
-ARGUMENTS = rubric.sizes(steps.up_to(STEP))
+PLAN = plans.plan(steps.up_to(STEP))
 PLAIN = 3  # submissions graded the plain way: its rate does not change with their number
 JOBS = 2
 
@@ -81,7 +80,7 @@ def _busy() -> float:
 
 
 def _grade_plainly(folder: Path) -> None:
-    command = ["mpirun", "-np", "2", sys.executable, "fashion_mnist.py", *ARGUMENTS]
+    command = ["mpirun", "-np", "2", sys.executable, "fashion_mnist.py", *PLAN[0].arguments]
     cell = f"import subprocess\nsubprocess.run({command}, capture_output=True)"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for _ in range(STEP)])
     NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}).execute(env=launch.environment(2))
@@ -109,7 +108,7 @@ def _fit_barely(tell) -> None:
     with tempfile.TemporaryDirectory() as folder:
         job = {"script": (ROOT / "solutions" / "fashion_mnist_solution.py").read_text(), "name": "fashion_mnist.py"}
         job |= {"folder": folder, "seconds": 300}
-        job["topologies"] = [asdict(topology) | {"arguments": ARGUMENTS} for topology in TOPOLOGIES]
+        job["topologies"] = [asdict(topology) for topology in PLAN]
         ranks.run(job)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     tell.send(used.ru_utime + used.ru_stime)

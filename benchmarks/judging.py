@@ -7,13 +7,13 @@ import time
 from statistics import median
 
 from course import launch, steps
-from grader import rubric
+from grader import plans
 from grader.judge import judge
 from grader.pool import Pool
 
 REPEATS = 7
 SOLUTION = steps.get(6).solution
-ARGUMENTS = rubric.sizes(steps.up_to(6))
+ARGUMENTS = plans.plan(steps.up_to(6))[0].arguments
 
 
 def measure() -> dict:

@@ -1,4 +1,4 @@
-"""Find, check, fetch and cut the Fashion-MNIST data set.
+"""Find, check, fetch and cut the Fashion-MNIST data set, and write it as folders of images.
 
 The data are the four files of the original distribution, gzipped IDX arrays (the format is described at
 http://yann.lecun.com/exdb/mnist/): 28 x 28 grey images of ten kinds of clothing. A balanced subset of 6,000
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 SHIPPED = str(Path(__file__).parents[1] / "data" / "fashion_mnist")
 
@@ -161,6 +162,27 @@ def cut(source: Path, directory: Path, train_per_class: int, test_per_class: int
         chosen = np.sort(np.concatenate([np.flatnonzero(labels == kind)[:per_class] for kind in range(len(CLASSES))]))
         _write_idx(directory / f"{part}-images-idx3-ubyte.gz", images[chosen])
         _write_idx(directory / f"{part}-labels-idx1-ubyte.gz", labels[chosen])
+
+
+def folders(directory: Path, train_per_class: int, test_per_class: int, source: str | Path = SHIPPED) -> None:
+    """Write images as PNG files of 28 x 28 grey pixels: train/CLASS/0000.png, …, and val/CLASS/… for the test images.
+
+    Args:
+        directory: where to; it is made.
+        train_per_class, test_per_class: how many images of each class, the first ones.
+        source: the folder with the four .gz files.
+
+    Raises:
+        DataError: as load() does.
+    """
+    for part, (images, labels), per_class in zip(
+        ("train", "val"), load(source), (train_per_class, test_per_class), strict=True
+    ):
+        for kind, name in enumerate(CLASSES):
+            folder = directory / part / name.replace("/", " or ").replace(" ", "-").lower()
+            folder.mkdir(parents=True, exist_ok=True)
+            for number, image in enumerate(images[labels == kind][:per_class]):
+                Image.fromarray(image).save(folder / f"{number:04d}.png")
 
 
 def _write_idx(path: Path, array: np.ndarray) -> None:

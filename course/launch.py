@@ -1,5 +1,6 @@
 """Start ranks under mpirun, pass on what they print, and end every one of them, whatever happens."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -14,10 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from course import watch
+from course.hosts import rendezvous
 from course.steps import ROOT
 
 # Flags of the programs: a model that trains in seconds on two cores, or the full one.
 PROFILES = {"cpu": {"widen_factor": 1}, "gpu": {}}
+
+# The same for the programs of the second part, on the ten classes of Fashion-MNIST's images.
+IMAGE_PROFILES = {
+    "cpu": {"classes": 10, "model": "small", "image_size": 32, "batch_size": 16, "val_batch_size": 16},
+    "gpu": {"classes": 10, "image_size": 64},
+}
 
 TIMEOUT = 600  # seconds a run may take, unless its caller says otherwise
 LAST_LINES = 15  # of a failed rank's output, to show again with the reason
@@ -92,6 +100,7 @@ def script(
     *,
     weights: bool = False,
     one_core_each: bool = False,
+    hosts: int = 1,
     timeout: float = TIMEOUT,
     say: Callable[[str], None] = print,
     variables: dict[str, str] | None = None,
@@ -104,6 +113,9 @@ def script(
         np: how many ranks.
         weights: keep the trainable weights of every batch in the records.
         one_core_each: confine every rank to a core of its own.
+        hosts: how many hosts to simulate, with np // hosts ranks each. With more than one, the ranks of host K work in
+            a folder host-K below this one, the host's own disk: the script and absolute paths are the same for all.
+            Horovod then goes by Gloo, which never names a rank that others wait for: such a run ends by its timeout.
         timeout: seconds after which the run is ended.
         say: takes each line as it comes.
         variables: environment variables for the ranks.
@@ -117,19 +129,26 @@ def script(
         raise RunError(
             f"There is no file {path} here. Each step's notebook puts its own in place; run its cells in order."
         )
+    if np % hosts:
+        raise RunError(f"{np} ranks do not fill {hosts} hosts evenly. Take a multiple of {hosts} ranks.")
     arguments = [
         part
         for name, value in flags.items()
         if value is not None
         for part in (f"--{name.replace('_', '-')}", str(value))
     ]
-    shown = ["mpirun", "-np", str(np), "python", str(path).removeprefix(f"{ROOT}/"), *arguments]
+    layout = ["--host", ",".join(f"host-{host}:{np // hosts}" for host in range(hosts))] if hosts > 1 else []
+    shown = ["mpirun", "-np", str(np), *layout, "python", str(path).removeprefix(f"{ROOT}/"), *arguments]
     variables = dict(variables or {})
     if weights:
         variables["COURSE_WATCH_WEIGHTS"] = "1"
     if one_core_each:
         variables["COURSE_WATCH_ONE_CORE"] = "1"
-    with tempfile.TemporaryDirectory(prefix="course-run-") as directory:
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="course-run-"))
+        if hosts > 1:
+            port = stack.enter_context(rendezvous(hosts, np // hosts))
+            variables |= {"COURSE_WATCH_HOSTS": str(hosts), "COURSE_WATCH_RENDEZVOUS": str(port)}
         command = [sys.executable, "-m", "course.watch", directory, str(path), *arguments]
         run = mpirun(command, np, timeout=timeout, say=say, variables=variables, shown=shlex.join(shown))
         run.records = watch.read(Path(directory))

@@ -63,6 +63,12 @@ def _fashion_mnist(number: int, title: str, check: Check) -> Step:
     return Step(number, title, before, f"fashion_mnist_after_step_{number:02d}.py", "fashion_mnist.py", check)
 
 
+def _imagenet(number: int, title: str, check: Check) -> Step:
+    """Return a step of the second part, likewise."""
+    before = "imagenet_resnet50.py" if number == 8 else f"imagenet_resnet50_after_step_{number - 1:02d}.py"
+    return Step(number, title, before, f"imagenet_resnet50_after_step_{number:02d}.py", "imagenet_resnet50.py", check)
+
+
 STEPS = (
     Step(0, "From one process to many", "fashion_mnist.py", "fashion_mnist.py", "fashion_mnist.py"),
     _fashion_mnist(
@@ -121,6 +127,49 @@ STEPS = (
         "fashion_mnist_solution.py",
         "fashion_mnist_solution.py",
         "../step_06/fashion_mnist.py",
+    ),
+    _imagenet(
+        8,
+        "Bring the data to every host",
+        Check(
+            "One rank of each host copies the data there, the others wait for it, and rank 0 copies the results back",
+            "Where hvd.local_rank() is 0, store.download(args.data_url, args.cache_dir) brings the data. An "
+            "hvd.allreduce that all ranks call holds everybody until they are there. Last, on rank 0: store.upload.",
+        ),
+    ),
+    _imagenet(
+        9,
+        "A share for every rank",
+        Check(
+            "In every epoch the ranks share all images out among them, each in an order that is new",
+            "Shuffle with a seed that is the same on all ranks and another one in each epoch, then take every "
+            "hvd.size()-th image, from number hvd.rank() on.",
+        ),
+    ),
+    _imagenet(
+        10,
+        "Checkpoint and resume",
+        Check(
+            "Started again, all ranks go on from rank 0's last whole checkpoint, weights and optimizer alike",
+            "Let rank 0 look for the checkpoint, tell its epoch by broadcast_object, and load the file on every rank. "
+            "Rank 0 alone saves: under another name first, which it then renames.",
+        ),
+    ),
+    _imagenet(
+        11,
+        "The learning rate of many ranks",
+        Check(
+            "The learning rate grows from that of one process to hvd.size() times as much, then follows the schedule",
+            "Multiply args.base_lr by hvd.size() wherever it is used, and give "
+            "hvd.callbacks.LearningRateWarmupCallback that rate and args.warmup_epochs.",
+        ),
+    ),
+    Step(
+        12,
+        "One process, many devices",
+        "imagenet_resnet50_mirrored.py",
+        "imagenet_resnet50_mirrored.py",
+        "../../solutions/imagenet_resnet50_mirrored.py",
     ),
 )
 

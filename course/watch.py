@@ -4,7 +4,8 @@
 
 The script runs as it would by itself, with one callback more at each end of the list that it gives to fit(). What
 they saw goes to DIRECTORY, one file a rank, which read() turns into Records. Where COURSE_WATCH_WEIGHTS is set, the
-trainable weights after every batch are kept too; where COURSE_WATCH_ONE_CORE is, each rank computes on one core only.
+trainable weights after every batch are kept too; where COURSE_WATCH_ONE_CORE is, each rank computes on one core only;
+where COURSE_WATCH_HOSTS is, the ranks are laid out on so many simulated hosts, and meet at COURSE_WATCH_RENDEZVOUS.
 In the script's arguments, {rank} becomes the rank's number.
 """
 
@@ -20,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+
+from course import hosts
 
 MAX_COORDINATES = 200_000  # of the weights, kept a batch: all of the small model's, a sample of the full one's
 MAX_BATCHES = 200
@@ -49,6 +52,19 @@ class Record:
     epochs: list[Epoch] = field(default_factory=list)
     batch_ends: list[float] = field(default_factory=list)  # seconds since 1970
     weights: np.ndarray | None = None  # shape (batches + 1, coordinates): before the first batch, then after each
+    samples: dict[str, int] = field(default_factory=dict)  # how many images each folder has: {"train": …, "val": …}
+    drawn: dict[str, list[list[int]]] = field(default_factory=dict)  # folder -> batches -> numbers of images in it
+
+    def trained_on(self, epoch: int) -> list[list[int]]:
+        """Return the numbers of the images in each training batch of an epoch, counted from 0.
+
+        Raises:
+            ValueError: the script did not read them by Keras' flow_from_directory.
+        """
+        if "train" not in self.drawn:
+            raise ValueError(f"Rank {self.rank} read no images by flow_from_directory, so nobody noted which ones.")
+        before = sum(earlier.steps for earlier in self.epochs[:epoch])
+        return self.drawn["train"][before : before + self.epochs[epoch].steps]
 
 
 def read(directory: Path) -> list[Record]:
@@ -131,6 +147,31 @@ def _watch_fit(record: Record, keep_weights: bool) -> None:
     Model.fit = watched_fit
 
 
+def _watch_images(record: Record) -> None:
+    """Make every reader of a folder of images note which ones it reads. Keras reads some batches ahead."""
+    from tensorflow.keras.preprocessing.image import DirectoryIterator
+
+    read_batch = DirectoryIterator._get_batches_of_transformed_samples
+
+    @functools.wraps(read_batch)
+    def watched_read(images, numbers):
+        folder = Path(images.directory).name
+        record.samples[folder] = images.samples
+        record.drawn.setdefault(folder, []).append([int(number) for number in numbers])
+        return read_batch(images, numbers)
+
+    DirectoryIterator._get_batches_of_transformed_samples = watched_read
+
+
+def _be_on_host(rank: int) -> None:
+    """Take this rank's place on one of the simulated hosts, and work in the folder that is the host's disk."""
+    count, size = int(os.environ["COURSE_WATCH_HOSTS"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+    os.environ.update(hosts.variables(rank, count, size // count, os.environ["COURSE_WATCH_RENDEZVOUS"]))
+    disk = Path(os.environ["HOROVOD_HOSTNAME"])
+    disk.mkdir(exist_ok=True)
+    os.chdir(disk)
+
+
 def _print_own_traceback(error: BaseException, script: str) -> None:
     """Print where the script failed, without the frames that led to the script."""
     frame = error.__traceback__
@@ -145,7 +186,11 @@ def main(directory: str, script: str, *arguments: str) -> int:
     if "COURSE_WATCH_ONE_CORE" in os.environ:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[record.rank % len(cores)]})
+    if "COURSE_WATCH_HOSTS" in os.environ:
+        script = str(Path(script).resolve())
+        _be_on_host(record.rank)
     _watch_fit(record, "COURSE_WATCH_WEIGHTS" in os.environ)
+    _watch_images(record)
     sys.argv = [script, *(argument.replace("{rank}", str(record.rank)) for argument in arguments)]
     sys.path[0] = str(Path(script).parent.resolve())
     try:

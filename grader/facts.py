@@ -4,9 +4,12 @@ Facts come from processes in which the learner's code ran, so nothing about thei
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import fastjsonschema
+
+from grader.plans import Topology
 
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "maxItems": 16}
 _INTEGERS = {"type": "array", "items": {"type": "integer"}, "maxItems": 16}
@@ -16,6 +19,12 @@ def _object(required: dict) -> dict:
     return {"type": "object", "properties": required, "required": list(required)}
 
 
+_NAMES = {"type": "array", "items": {"type": "string"}}
+_STATE = _object({"weights": _NUMBERS, "slots": _NUMBERS, "iterations": {"type": "integer"}})
+_FILES = _object(
+    {name: {"type": "integer"} for name in ("copied", "read_in_training", "results_written", "wrote_checkpoints")}
+    | dict.fromkeys(("left", "kept", "overwritten"), _NAMES)
+)
 _FIT = _object(
     {
         "verbose": {"type": ["integer", "string", "boolean"]},
@@ -27,8 +36,13 @@ _FIT = _object(
             "type": "array",
             "items": _object(
                 {"steps": {"type": "integer"}, "validation_steps": {"type": "integer"}, "own": {"type": "object"}}
+                | {"images": _NAMES, "validation_images": _NAMES}
             ),
         },
+        "initial_epoch": {"type": "integer"},
+        "begin": _STATE,
+        "end": {"anyOf": [_STATE, {"type": "null"}]},
+        "schedule": {"type": "object", "additionalProperties": {"type": "number"}},
         "reads": {"type": "array", "items": {"type": "array", "minItems": 4, "maxItems": 4}},
     }
 )
@@ -40,6 +54,7 @@ _FACTS = _object(
         "fits": {"type": "array", "items": _FIT, "maxItems": 50},
         "evaluations": {"type": "array"},
         "lines": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "files": {"anyOf": [_FILES, {"type": "null"}]},
         "error": {"type": ["object", "null"]},
     }
 )
@@ -51,6 +66,7 @@ class RankFacts:
     """What one rank did. Lists of fits are as grader.probe writes them."""
 
     rank: int
+    host: int
     topology: str  # in words
     exit: int  # status, or minus the signal's number
     ended_for: str | None  # why it had to be ended: "time", "output", "memory", "others" that failed or "stall"
@@ -62,6 +78,7 @@ class RankFacts:
     memory_growth: list[int] = field(default_factory=list)
     fits: list[dict] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
+    files: dict | None = None  # what grader.files saw
     error: str | None = None
     error_line: int | None = None
     traceback: str = ""
@@ -75,13 +92,14 @@ class RankFacts:
 
 @dataclass
 class Runs:
-    """All ranks of all topologies."""
+    """All ranks of all topologies that were come to."""
 
     topologies: dict[str, list[RankFacts]]
+    aside: dict[str, list[RankFacts]]  # of those whose end is for one check to judge
     traffic: int  # bytes that all of them sent each other, as the host counts them
 
     def ranks(self) -> list[tuple[str, RankFacts]]:
-        """Return every rank, with where it ran in words."""
+        """Return every rank of the topologies that are not aside, with where it ran in words."""
         return [(facts.where, facts) for ranks in self.topologies.values() for facts in ranks]
 
     def describe(self, name: str) -> str:
@@ -89,18 +107,20 @@ class Runs:
         return self.topologies[name][0].topology
 
 
-def parse(answer: dict, descriptions: dict[str, str]) -> Runs:
+def parse(answer: dict, topologies: Sequence[Topology]) -> Runs:
     """Return the Runs in an answer of grader.ranks; facts of another shape count as none."""
-    topologies = {
-        name: [_rank(number, descriptions[name], result) for number, result in enumerate(results)]
-        for name, results in answer["topologies"].items()
-    }
-    return Runs(topologies, answer["traffic"])
+    runs = Runs({}, {}, answer["traffic"])
+    for topology in topologies:
+        results = answer["topologies"].get(topology.name)
+        if results is not None:
+            ranks = [_rank(number, topology, result) for number, result in enumerate(results)]
+            (runs.aside if topology.aside else runs.topologies)[topology.name] = ranks
+    return runs
 
 
-def _rank(number: int, topology: str, result: dict) -> RankFacts:
+def _rank(number: int, topology: Topology, result: dict) -> RankFacts:
     seen = [result[name] for name in ("exit", "ended_for", "collective", "stdout", "stderr")]
-    facts = RankFacts(number, topology, *seen)
+    facts = RankFacts(number, number // topology.slots, topology.description, *seen)
     found = result["facts"]
     try:
         _valid(found)
@@ -108,6 +128,7 @@ def _rank(number: int, topology: str, result: dict) -> RankFacts:
         return facts
     facts.reported = True
     facts.order, facts.fits, facts.lines = found["order"], found["fits"], found["lines"]
+    facts.files = found["files"]
     facts.gpus, facts.memory_growth = found["gpus"] or [], found["memory_growth"]
     if found["error"]:
         error = found["error"]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from course import steps
 from course.steps import ROOT
-from grader import facts, rubric, source
-from grader.pool import DESCRIPTIONS, SECONDS, NoVerdictError, OverrunError, Pool
+from grader import facts, plans, rubric, source
+from grader.pool import SECONDS, NoVerdictError, OverrunError, Pool
 from grader.report import Check, Report
 
 LARGEST = 200_000  # bytes of a script
@@ -103,7 +103,7 @@ def _judge_text(report: Report, text: str, pool: Pool, seconds: float) -> None:
     """
     covered = steps.up_to(report.step)
     try:
-        read = source.read(text)
+        read = source.read(text, source.FILES if report.step >= plans.PRODUCTION else frozenset())
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         report.status = "failed"
         message = f"The file is not valid Python: {getattr(error, 'msg', None) or error}."
@@ -111,11 +111,12 @@ def _judge_text(report: Report, text: str, pool: Pool, seconds: float) -> None:
         return
     if not read.calls("fit"):
         raise NoScriptError("The script never calls model.fit: is it another file?")
-    arguments = rubric.sizes(covered)
-    expected = expected_runs(covered[-1], arguments, pool)
-    report.runs = facts.parse(pool.run(text, covered[-1].script, arguments, seconds), DESCRIPTIONS)
+    topologies = plans.plan(covered)
+    expected = expected_runs(covered[-1], topologies, pool)
+    report.runs = facts.parse(pool.run(text, covered[-1].script, topologies, seconds), topologies)
     ending = _judge_ending(report.runs, report.step, seconds)
-    report.checks = [ending, *rubric.judge(covered, report.runs, expected, read)]
+    checks, explained = rubric.judge(covered, report.runs, expected, read)
+    report.checks = [*checks, ending] if explained else [ending, *checks]
     statuses = {check.status for check in report.checks}
     if read.suspicious and "failed" not in statuses:
         report.checks.insert(0, _out_of_place(report.step, read))
@@ -191,21 +192,21 @@ def _place(rank: facts.RankFacts) -> str:
     return f"is in {rank.collective}" if rank.collective else "never gets to a collective"
 
 
-def expected_runs(step: steps.Step, arguments: list[str], pool: Pool) -> facts.Runs:
+def expected_runs(step: steps.Step, topologies: tuple[plans.Topology, ...], pool: Pool) -> facts.Runs:
     """Return what the step's solution does, from the store if it has been run before, as it is, by this grader."""
     text = step.solution.read_text()
-    key = hashlib.sha256(f"{text}{GRADER}{arguments}".encode()).hexdigest()
+    key = hashlib.sha256(f"{text}{GRADER}{topologies}".encode()).hexdigest()
     store = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "distributed-training-course"
     kept = store / f"{key}.json"
     if kept.exists():
         answer = json.loads(kept.read_text())
     else:
-        answer = pool.run(text, step.script, arguments)
-        for where, rank in facts.parse(answer, DESCRIPTIONS).ranks():
+        answer = pool.run(text, step.script, topologies)
+        for where, rank in facts.parse(answer, topologies).ranks():
             if rank.exit or not rank.reported:
                 raise NoVerdictError(f"{where}: the solution itself did not run: {rank.error or rank.stderr[-2000:]}")
         store.mkdir(parents=True, exist_ok=True)
         partial = kept.with_suffix(f".{os.getpid()}")
         partial.write_text(json.dumps(answer))
         partial.replace(kept)
-    return facts.parse(answer, DESCRIPTIONS)
+    return facts.parse(answer, topologies)

@@ -1,7 +1,4 @@
-"""Running one script after another, or side by side: each in a sandbox of its own, all on forks of one warm process.
-
-The topologies that every script is run on are here too: simulated hosts with slots and GPUs.
-"""
+"""Running one script after another, or side by side: each in a sandbox of its own, all on forks of one warm process."""
 
 import contextlib
 import json
@@ -14,53 +11,20 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
 import psutil
 
 from course import data
-from grader import sandbox
+from grader import sandbox, tiny
+from grader.plans import IMAGES, Topology
 
 SECONDS = 60  # a script may take, for all topologies
 START = 300  # seconds that a process may take to get warm
 MARGIN = 10  # seconds more until a process that does not answer is ended
 ANSWER = 64 * 2**20  # bytes
-
-BATCH = 2  # images
-
-
-def arguments(train_batches: int, test_batches: int) -> list[str]:
-    """Return the arguments that a script is run with: one epoch of so many batches, and the smallest network."""
-    sizes = {
-        "widen-factor": 1,
-        "batch-size": BATCH,
-        "val-batch-size": BATCH,
-        "train-samples": BATCH * train_batches,
-        "test-samples": BATCH * test_batches,
-        "epochs": 1,
-    }
-    return [part for name, value in sizes.items() for part in (f"--{name}", str(value))]
-
-
-@dataclass(frozen=True)
-class Topology:
-    """Simulated hosts, each with slots for ranks and GPUs."""
-
-    name: str
-    description: str
-    hosts: int
-    slots: int
-    gpus: int
-
-
-TOPOLOGIES = (
-    Topology("one-host", "2 ranks on one host", 1, 2, 2),
-    Topology("two-hosts", "2 hosts with a rank each", 2, 1, 2),
-    Topology("three-ranks", "3 ranks on one host without GPUs", 1, 3, 0),
-)
-DESCRIPTIONS = {topology.name: topology.description for topology in TOPOLOGIES}
 
 
 class NoVerdictError(Exception):
@@ -85,9 +49,8 @@ class Pool:
         self.tiny = Path(self.folder.name) / "data"
         self.process = None
         self.warm()
-        data.cut(Path(data.SHIPPED), self.tiny, train_per_class=3, test_per_class=2)
-        for path in (Path(self.folder.name), self.tiny):
-            path.chmod(0o755)
+        tiny.make(self.tiny)
+        Path(self.folder.name).chmod(0o755)
 
     def __enter__(self):
         """Return the pool."""
@@ -118,8 +81,14 @@ class Pool:
         theirs.close()
         self.ready = False
 
-    def run(self, script: str, name: str, arguments: Sequence[str] = (), seconds: float = SECONDS) -> dict:
-        """Run a script on all topologies and return the answer of grader.ranks.
+    def run(self, script: str, name: str, topologies: Sequence[Topology], seconds: float = SECONDS) -> dict:
+        """Run a script on topologies and return the answer of grader.ranks.
+
+        Args:
+            script: its text.
+            name: of its file.
+            topologies: on which to run it, one after another where there are few cores.
+            seconds: how long it may take on all of them.
 
         Raises:
             OverrunError: it outlasted its time, or took its sandbox down.
@@ -130,7 +99,11 @@ class Pool:
             self._await_ready()
         with self._room() as (process, folder):
             job = {"script": script, "name": name, "folder": folder, "seconds": seconds}
-            job["topologies"] = [asdict(topology) | {"arguments": arguments} for topology in TOPOLOGIES]
+            images = f"{data.SHIPPED if self.sandboxed else self.tiny}/{tiny.IMAGES}"
+            job["topologies"] = [
+                asdict(topology) | {"arguments": [part.replace(IMAGES, images) for part in topology.arguments]}
+                for topology in topologies
+            ]
             job_read, job_write = os.pipe()
             answer_read, answer_write = os.pipe()
             with os.fdopen(answer_read, "rb") as answer, os.fdopen(job_write, "w") as work:

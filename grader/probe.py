@@ -8,6 +8,7 @@ Tensors are compared between ranks by their projections: dot products with a few
 linear, so the projection of a mean is the mean of the projections.
 """
 
+import contextlib
 import inspect
 import mmap
 import runpy
@@ -21,12 +22,16 @@ import tensorflow as tf
 from tensorflow.keras.callbacks import Callback
 from tensorflow.python.data.ops import iterator_ops
 
+from grader.callbacks import First, Last, ReadLogs
+from grader.files import Files
 from grader.gpus import Gpus
 
 # Directions for as many values as the lesson's smallest network has; more values use them over again.
 # Made here, once, so that the ranks, which are forks, share them.
 DIRECTIONS = np.random.default_rng(0).standard_normal((16, 2**18))
 
+
+LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second part's programs lower their rate
 
 COLLECTIVES = (
     *("allreduce", "grouped_allreduce", "allgather", "grouped_allgather", "broadcast", "broadcast_inplace"),
@@ -47,9 +52,11 @@ class Probe:
             "fits": [],
             "evaluations": [],  # the verbose of each
             "lines": {},  # what -> the line of the script that called it
+            "files": None,  # where they are watched: see grader.files
             "error": None,
         }
         self.gpus = Gpus(gpus)
+        self.files = None
         self.local = None  # projections of the gradients that this rank last computed
 
     # --- what is noted -----------------------------------------------------------------------------------------------
@@ -128,6 +135,23 @@ class Probe:
 
         iterator_ops.OwnedIterator.__init__ = kept
 
+    def watch_images(self) -> None:
+        """Note which images go into each step. Each of the judge's own is of one colour all over."""
+
+        def noted(step, name):
+            def call(model, data):
+                if self.facts["fits"] and self.facts["fits"][-1]["epochs"]:
+                    colours = np.asarray(data[0]).mean(axis=(1, 2))
+                    told = ["/".join(f"{part:.2f}" for part in colour) for colour in colours]
+                    self.facts["fits"][-1]["epochs"][-1][name] += told
+                return step(model, data)
+
+            return call
+
+        model = tf.keras.Model
+        model.train_step = noted(model.train_step, "images")
+        model.test_step = noted(model.test_step, "validation_images")
+
     # --- training ----------------------------------------------------------------------------------------------------
 
     def watch_gradients(self) -> None:
@@ -162,6 +186,8 @@ class Probe:
             call = signatures[fit].bind(this, *args, **kwargs)
             call.apply_defaults()
             given = call.arguments["callbacks"]
+            if self.files:
+                self.files.training = True
             own = list(given.callbacks if isinstance(given, tf.keras.callbacks.CallbackList) else given or [])
             record = {
                 "verbose": call.arguments["verbose"],
@@ -171,12 +197,20 @@ class Probe:
                 "batches": [],
                 "epochs": [],
                 "reads": [],  # [epoch, callback, metric, value]
+                "initial_epoch": call.arguments["initial_epoch"],
+                "begin": self.state(this),
+                "end": None,
+                "schedule": {},  # epoch -> rate, as a scheduler would set it
             }
             self.facts["fits"].append(record)
             for callback in own:
                 self._watch_reads(callback, record)
             call.arguments["callbacks"] = [First(self, record), *own, Last(self, record)]
-            return fit(*call.args, **call.kwargs)
+            try:
+                return fit(*call.args, **call.kwargs)
+            finally:
+                record["end"] = self.state(this)
+                record["schedule"] = _schedule(own)
 
         def watched_evaluate(this, *args, **kwargs):
             call = signatures[evaluate].bind(this, *args, **kwargs)
@@ -192,6 +226,16 @@ class Probe:
             watched_fit,
             watched_evaluate,
         )
+
+    def state(self, model) -> dict:
+        """Return what a checkpoint has to bring back: trainable weights, the optimizer's slots and its iterations."""
+        slots = [variable for variable in model.optimizer.variables() if variable.shape.rank]
+        iterations = int(model.optimizer.iterations)
+        return {
+            "weights": self.project(model.trainable_weights),
+            "slots": self.project(slots),
+            "iterations": iterations,
+        }
 
     @staticmethod
     def _watch_reads(callback: Callback, record: dict) -> None:
@@ -212,76 +256,16 @@ class Probe:
         callback.on_epoch_end = watched
 
 
-class ReadLogs(dict):
-    """Keras' logs, noting what is read by name before it is written."""
-
-    def __init__(self, logs):
-        """Hold what logs holds."""
-        super().__init__(logs)
-        self.first_read = {}
-
-    def __getitem__(self, name):
-        """Return the metric, and note it."""
-        value = super().__getitem__(name)
-        self.first_read.setdefault(name, value)
-        return value
-
-    def get(self, name, default=None):
-        """Return the metric or the default, and note it."""
-        return self[name] if name in self else default  # noqa: SIM401
-
-
-class First(Callback):
-    """Stands before a script's own callbacks: sees what training did before any of them acts."""
-
-    def __init__(self, probe: Probe, record: dict):
-        """Write into this record of a fit."""
-        super().__init__()
-        self.probe, self.record = probe, record
-
-    def on_epoch_begin(self, epoch, logs=None):
-        """Begin an epoch."""
-        self.record["epochs"].append({"steps": 0, "validation_steps": 0, "own": {}})
-
-    def on_train_batch_end(self, batch, logs=None):
-        """Note the gradient, and the weights as the update left them."""
-        self.record["epochs"][-1]["steps"] += 1
-        self.record["batches"].append(
-            {"local": self.probe.local, "updated": self.probe.project(self.model.trainable_weights)}
-        )
-
-    def on_test_batch_end(self, batch, logs=None):
-        """Count."""
-        self.record["epochs"][-1]["validation_steps"] += 1
-
-    def on_epoch_end(self, epoch, logs=None):
-        """Note this rank's own metrics, after seeing to it that no two ranks have the same by chance."""
-        if logs and "val_accuracy" in logs:
-            logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self.probe.rank + 1)
-        self.record["epochs"][-1]["own"] = {name: float(value) for name, value in (logs or {}).items()}
-
-
-class Last(Callback):
-    """Stands behind a script's own callbacks: sees what they left behind."""
-
-    def __init__(self, probe: Probe, record: dict):
-        """Write into this record of a fit."""
-        super().__init__()
-        self.probe, self.record = probe, record
-
-    def on_train_batch_begin(self, batch, logs=None):
-        """Note the weights from which the update starts, and the rate at which it will be made."""
-        self.before = self.probe.project(self.model.trainable_weights)
-        self.rate = float(np.asarray(self.model.optimizer.learning_rate))
-
-    def on_train_batch_end(self, batch, logs=None):
-        """Note weights and the optimizer's variables as the next batch will find them."""
-        self.record["batches"][-1] |= {
-            "before": self.before,
-            "rate": self.rate,
-            "after": self.probe.project(self.model.trainable_weights),
-            "slots": self.probe.project(self.model.optimizer.variables()),
-        }
+def _schedule(callbacks: list[Callback]) -> dict[str, float]:
+    """Return what the schedulers among the callbacks would set the rate to in later epochs."""
+    rates = {}
+    for callback in callbacks:
+        if isinstance(callback, tf.keras.callbacks.LearningRateScheduler):
+            takes = len(inspect.signature(callback.schedule).parameters)
+            with contextlib.suppress(Exception):  # it is the script's own function
+                for epoch in LATER_EPOCHS:
+                    rates[str(epoch)] = float(callback.schedule(epoch, 1.0) if takes > 1 else callback.schedule(epoch))
+    return rates
 
 
 def _describe(optimizer) -> dict:
@@ -306,6 +290,10 @@ def run(script: str, arguments: list[str], gpus: int, rank: int, board: mmap.mma
     probe.watch_gradients()
     probe.watch_model()
     probe.keep_iterators()
+    if "--data-url" in arguments:
+        probe.watch_images()
+        probe.files = Files(arguments)
+        probe.files.watch()
     sys.argv = [script, *arguments]
     sys.path[0] = str(Path(script).parent)
     try:
@@ -315,6 +303,8 @@ def run(script: str, arguments: list[str], gpus: int, rank: int, board: mmap.mma
             probe.facts["error"] = _error(stop, script)
     except BaseException as error:  # KeyboardInterrupt too: whatever the script raises is a fact
         probe.facts["error"] = _error(error, script)
+    if probe.files:
+        probe.facts["files"] = probe.files.facts()
     return probe.facts
 
 

@@ -11,12 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.facts import Runs
+from grader.plans import TEST_BATCHES, TRAIN_BATCHES
 from grader.source import Source
-
-# Batches of the training and of the test set where a check counts them. However a share is rounded, one for two ranks
-# is none for three, one of the training set is none of the test set, and one of a share is still something.
-TRAIN_BATCHES, TEST_BATCHES = 9, 6
-FEW_BATCHES = 4, 3  # where none does: each takes its time, and a share for three ranks is something, too
 
 CLOSE = 2e-3  # relative: float32 sums in another order, and gradients compressed to 16 bits, still pass
 
@@ -28,6 +24,7 @@ class Finding:
     message: str
     line: int | None = None
     unclear: bool = False
+    explains: bool = False  # why the program does not run to its end, too
 
 
 def close(one, other) -> bool:
@@ -40,6 +37,11 @@ def close(one, other) -> bool:
 def uninitialised(runs: Runs) -> bool:
     """Return whether a rank never initialised Horovod, so that nothing of the later steps can be told."""
     return any("init" not in facts.order for _, facts in runs.ranks())
+
+
+def untrained(runs: Runs) -> bool:
+    """Return whether a rank never trained, so that nothing can be told of what training does."""
+    return any(not facts.fits or not facts.fits[0]["batches"] for _, facts in runs.ranks())
 
 
 # --- Step 1 -----------------------------------------------------------------------------------------------------------
@@ -103,7 +105,7 @@ def judge_mean_gradient(runs: Runs, expected: Runs, source: Source) -> Finding |
     """What each rank adds to its weights, beside the gradients that the ranks computed by themselves."""
     line = source.line_of("DistributedOptimizer", "opt", "compile")
     for name, ranks in runs.topologies.items():
-        stop = _trained(ranks)
+        stop = trained(ranks)
         if stop:
             return stop
         right = expected.topologies[name][0].fits[0]
@@ -139,7 +141,7 @@ def _traffic(runs: Runs) -> float:
     return runs.traffic / sum(len(fit["batches"]) for _, facts in runs.ranks() for fit in facts.fits)
 
 
-def _trained(ranks) -> Finding | None:
+def trained(ranks) -> Finding | None:
     """Return why there is nothing to compare, if a rank did not train."""
     for facts in ranks:
         if not facts.fits or not facts.fits[0]["batches"]:
@@ -184,7 +186,7 @@ def _judge_batch(where: str, batch: list[dict], rate: float, line: int | None) -
 def judge_same_weights(runs: Runs, expected: Runs, source: Source) -> Finding | None:
     """Weights and the optimizer's variables after each batch, beside rank 0's."""
     for ranks in runs.topologies.values():
-        stop = _trained(ranks)
+        stop = trained(ranks)
         if stop:
             return stop
         zero = ranks[0].fits[0]
@@ -234,7 +236,7 @@ def _root_is_zero(ranks) -> bool:
 def judge_shared_epoch(runs: Runs, expected: Runs, source: Source) -> Finding | None:
     """Batches of an epoch on each rank, beside the solution's; to round up is as good as to round down."""
     for name, ranks in runs.topologies.items():
-        stop = _trained(ranks)
+        stop = trained(ranks)
         if stop:
             return stop
         for facts, right in zip(ranks, expected.topologies[name], strict=True):
@@ -268,7 +270,7 @@ def judge_mean_metrics(runs: Runs, expected: Runs, source: Source) -> Finding | 
     """The metrics that callbacks read at the end of an epoch, beside the mean of what the ranks measured."""
     line = source.line_of("MetricAverageCallback", "callbacks")
     for name, ranks in runs.topologies.items():
-        stop = _trained(ranks)
+        stop = trained(ranks)
         if stop:
             return stop
         for facts, right in zip(ranks, expected.topologies[name], strict=True):
@@ -309,6 +311,3 @@ JUDGES = {
 
 # Which steps must be right before one can be told.
 NEEDS = {1: set(), 2: {1}, 3: {1}, 4: {1, 3}, 5: {1}, 6: {1}}
-
-# Steps whose check counts batches.
-COUNTING = {5}

@@ -1,10 +1,11 @@
 """Run a script under ranks: on each topology of a job, watched from outside, and ended where they would not end.
 
 A job is {"script": text, "name": its file name, "folder": to work in, "seconds": time limit, "topologies": [{"name",
-"hosts", "slots", "gpus", "arguments"}]}. The answer is {"topologies": {name: [rank 0's result, rank 1's, …]},
-"traffic": bytes that went over the loopback}, a result being {"exit": status or minus the signal, "ended_for": null, or
-why it had to be ended: "time", "output", "memory", "others" that failed or "stall", "collective": the one that it was
-in at its end, or "", "facts": see grader.probe or null, "stdout", "stderr": text}.
+"hosts", "slots", "gpus", "arguments", "after": the one in whose folders it is run, or null}]}. The answer is
+{"topologies": {name: [rank 0's result, rank 1's, …]}, "traffic": bytes that went over the loopback}, a result being
+{"exit": status or minus the signal, "ended_for": null, or why it had to be ended: "time", "output", "memory", "others"
+that failed or "stall", "collective": the one that it was in at its end, or "", "facts": see grader.probe or null,
+"stdout", "stderr": text}.
 """
 
 import contextlib
@@ -17,6 +18,8 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from course import hosts
 
 KEPT = 200_000  # bytes of each stream of each rank
 FACTS_KEPT = 2_000_000
@@ -70,7 +73,7 @@ def run(job: dict) -> dict:
     ranks = {topology["name"]: _fork_ranks(job, topology) for topology in job["topologies"]}
     ports = _serve_rendezvous(job["topologies"])
     results = {}
-    for names in _turns(ranks):
+    for names in _turns(job["topologies"]):
         for name in names:
             _let_go(ranks[name], ports[name])
         _collect([rank for name in names for rank in ranks[name]], deadline)
@@ -80,14 +83,17 @@ def run(job: dict) -> dict:
     return {"topologies": results, "traffic": _traffic() - before}
 
 
-def _turns(ranks: dict[str, list[Rank]]) -> list[list[str]]:
+def _turns(topologies: list[dict]) -> list[list[str]]:
     """Say which topologies run side by side: all, if each rank has a core, and otherwise each for itself.
 
     Ranks that share a core throw each other's data out of its caches, and all of them take longer.
     """
-    if len(os.sched_getaffinity(0)) >= sum(map(len, ranks.values())):
-        return [list(ranks)]
-    return [[name] for name in ranks]
+    if len(os.sched_getaffinity(0)) < sum(topology["hosts"] * topology["slots"] for topology in topologies):
+        return [[topology["name"]] for topology in topologies]
+    turns = [
+        [topology["name"] for topology in topologies if bool(topology["after"]) == later] for later in (False, True)
+    ]
+    return [turn for turn in turns if turn]
 
 
 def _traffic() -> int:
@@ -98,8 +104,8 @@ def _traffic() -> int:
 
 def _fork_ranks(job: dict, topology: dict) -> list[Rank]:
     """Fork the ranks of a topology, each waiting to be told its rendezvous port."""
-    folder = Path(job["folder"]) / topology["name"]
-    folder.mkdir()
+    folder = Path(job["folder"]) / (topology["after"] or topology["name"])
+    folder.mkdir(exist_ok=True)
     script = folder / job["name"]
     script.write_text(job["script"])
     ranks = []
@@ -132,22 +138,10 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap
         if not port:  # the job has ended without this topology
             return
         os.close(port_fd)
-        slots, hosts = topology["slots"], topology["hosts"]
-        os.environ.update(
-            HOROVOD_RANK=str(number),
-            HOROVOD_SIZE=str(hosts * slots),
-            HOROVOD_LOCAL_RANK=str(number % slots),
-            HOROVOD_LOCAL_SIZE=str(slots),
-            HOROVOD_CROSS_RANK=str(number // slots),
-            HOROVOD_CROSS_SIZE=str(hosts),
-            HOROVOD_HOSTNAME=f"host-{number // slots}",
-            HOROVOD_CONTROLLER="gloo",
-            HOROVOD_CPU_OPERATIONS="gloo",
-            HOROVOD_GLOO_IFACE="lo",
-            HOROVOD_GLOO_RENDEZVOUS_ADDR="127.0.0.1",
-            HOROVOD_GLOO_RENDEZVOUS_PORT=port,
-        )
-        os.chdir(script.parent)
+        os.environ.update(hosts.variables(number, topology["hosts"], topology["slots"], port))
+        host = script.parent / os.environ["HOROVOD_HOSTNAME"]
+        host.mkdir(exist_ok=True)
+        os.chdir(host)
         from grader import probe
 
         facts = probe.run(str(script), topology["arguments"], topology["gpus"], number, board)
@@ -167,21 +161,7 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap
 
 def _serve_rendezvous(topologies: list[dict]) -> dict[str, int]:
     """Start a rendezvous server a topology and return their ports. After all forks: a server has threads."""
-    from horovod.runner.common.util.hosts import SlotInfo
-    from horovod.runner.http.http_server import RendezvousServer
-
-    ports = {}
-    for topology in topologies:
-        hosts, slots = topology["hosts"], topology["slots"]
-        server = RendezvousServer()
-        ports[topology["name"]] = server.start()
-        server.init(
-            [
-                SlotInfo(f"host-{rank // slots}", rank, rank % slots, rank // slots, hosts * slots, slots, hosts)
-                for rank in range(hosts * slots)
-            ]
-        )
-    return ports
+    return {topology["name"]: hosts.serve(topology["hosts"], topology["slots"]).server_port for topology in topologies}
 
 
 def _let_go(ranks: list[Rank], port: int) -> None:

@@ -1,23 +1,24 @@
 """Judge the properties of all steps up to one, and say which ones a script has."""
 
 from course.steps import Step
+from grader import production, properties
 from grader.facts import Runs
-from grader.pool import arguments
-from grader.properties import COUNTING, FEW_BATCHES, JUDGES, NEEDS, TEST_BATCHES, TRAIN_BATCHES, uninitialised
 from grader.report import Check
 from grader.source import Source
 
+JUDGES = properties.JUDGES | production.JUDGES
 
-def sizes(steps: list[Step]) -> list[str]:
-    """Return the arguments that a script is run with to judge these steps."""
-    counting = any(step.number in COUNTING for step in steps)
-    return arguments(*(TRAIN_BATCHES, TEST_BATCHES) if counting else FEW_BATCHES)
+# Which steps must be right before one can be told.
+NEEDS = properties.NEEDS | production.NEEDS
+
+# Where a step is not right: whether so little happened that those which need it cannot be told.
+TELLS_NOTHING = {1: properties.uninitialised, 8: properties.untrained}
 
 
-def judge(steps: list[Step], runs: Runs, expected: Runs, source: Source) -> list[Check]:
-    """Return a check for each step, in order."""
+def judge(steps: list[Step], runs: Runs, expected: Runs, source: Source) -> tuple[list[Check], bool]:
+    """Return a check for each step, in order, and whether one of them says why the program does not run to its end."""
     checks = []
-    failed = set()
+    failed, explained = set(), False
     for step in steps:
         needs = NEEDS[step.number] & failed
         if needs:
@@ -28,13 +29,12 @@ def judge(steps: list[Step], runs: Runs, expected: Runs, source: Source) -> list
         finding = JUDGES[step.number](runs, expected, source)
         if finding is None:
             checks.append(_check(step, "passed", "As it should be."))
-        elif finding.unclear:
-            checks.append(_check(step, "error", finding.message, finding.line))
+            continue
+        explained |= finding.explains
+        checks.append(_check(step, "error" if finding.unclear else "failed", finding.message, finding.line))
+        if finding.unclear or TELLS_NOTHING.get(step.number, lambda _: True)(runs):
             failed.add(step.number)
-        else:
-            checks.append(_check(step, "failed", finding.message, finding.line))
-            failed |= {step.number} if step.number != 1 or uninitialised(runs) else set()
-    return checks
+    return checks, explained
 
 
 def _check(step: Step, status: str, message: str, line: int | None = None) -> Check:

@@ -1,7 +1,7 @@
 """The one place where what may be read, written and used up is decided, with bubblewrap.
 
 Inside there is no network but a loopback of its own, nothing to read but the system's libraries, the interpreter, the
-packages, the course's and the grader's code and a tiny data set, and nothing to write but a small tmpfs. Processes
+packages, the course's and the grader's code and a tiny data set, and nothing to write but small tmpfs. Processes
 run as a throw-away user that cannot become another, in a process namespace that ends as a whole.
 
 bubblewrap makes the sandbox and keeps it; a process that has TensorFlow imported already enters it, since one that
@@ -26,6 +26,7 @@ from course import data
 from course.steps import ROOT
 
 WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
+SEMAPHORES = 2**20  # bytes of another one, where threads that Python's multiprocessing starts keep theirs
 ADDRESS_SPACE = 6 * 2**30  # bytes a process
 FILE_SIZE = 64 * 2**20  # bytes a file
 PROCESSES = 400  # threads count too, and TensorFlow starts some forty a rank
@@ -151,6 +152,7 @@ def _command(tiny_data: Path) -> list[str]:
         options += ["--ro-bind-try", path, path]
     options += ["--ro-bind", str(tiny_data), data.SHIPPED]
     options += ["--proc", "/proc", "--dev", "/dev"]
+    options += ["--perms", "1777", "--size", str(SEMAPHORES), "--tmpfs", "/dev/shm"]
     if os.geteuid():
         options += ["--unshare-user", "--disable-userns"]
     return [bwrap(), *options, "--chdir", "/tmp"]

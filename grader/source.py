@@ -30,6 +30,22 @@ OF_SYS_AND_OS = {
     "os": {"environ", "getenv", "path", "makedirs", "getpid", "cpu_count", "sep", "linesep", "name", "_exit", "getcwd"},
     "data": {"load", "SHIPPED", "CLASSES", "DataError"},
 }
+# What the programs of the second part have business with, since they copy files, write checkpoints and list images.
+FILES = frozenset(
+    [f"imports {name}" for name in ("fsspec", "glob", "h5py", "io", "pickle", "shutil", "tempfile", "tqdm")]
+    + [
+        f"imports from {name}"
+        for name in ("fsspec", "glob", "io", "pathlib", "shutil", "tempfile", "tqdm", "concurrent")
+    ]
+    + [f"imports {name} from os" for name in ("replace", "rename", "listdir", "walk", "remove")]
+    + [f"uses .{name}" for name in ("glob", "iterdir", "read_bytes", "read_text", "rglob", "walk")]
+    + [f"uses .{name}" for name in ("write_bytes", "write_text", "fdopen")]
+    + [f"uses os.{name}" for name in ("fsync", "link", "listdir", "mkdir", "remove", "rename", "replace", "rmdir")]
+    + [f"uses os.{name}" for name in ("scandir", "stat", "unlink", "walk")]
+    + [f"uses the private .{name}" for name in ("_get_batches_of_transformed_samples", "_set_index_array")]
+    + ["uses open"]
+)
+
 VARIABLES = ("CUDA_", "TF_", "OMP_", "KMP_", "XLA_", "NCCL_", "TQDM_", "PYTHONHASHSEED", "HOROVOD_TIMELINE")
 WORDS = ("/proc", "/dev/", "grader", "probe", "solutions/", "_after_step_", "_solution.py", "HOROVOD_RANK", "../")
 DUNDERS = {"__init__", "__name__", "__main__", "__file__", "__doc__", "__version__", "__call__"}
@@ -68,8 +84,12 @@ def _names(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
 
 
-def read(text: str) -> Source:
+def read(text: str, allowed: frozenset[str] = frozenset()) -> Source:
     """Parse a script and look through it.
+
+    Args:
+        text: the script.
+        allowed: what would be out of place elsewhere, in the words that it would be told in.
 
     Raises:
         SyntaxError: it is not Python.
@@ -77,7 +97,7 @@ def read(text: str) -> Source:
     source = Source(text, ast.parse(text))
     modules = _module_names(source.tree)
     for node in ast.walk(source.tree):
-        for reason in _reasons(node, modules):
+        for reason in set(_reasons(node, modules)) - allowed:
             source.suspicious.append((node.lineno, reason))
     source.suspicious.sort()
     return source

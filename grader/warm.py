@@ -27,6 +27,7 @@ def main() -> None:
     import scipy.ndimage  # noqa: F401
     import tensorflow as tf  # noqa: F401
 
+    import course.store  # noqa: F401
     import grader.probe  # noqa: F401
 
     gc.freeze()  # a collection in a fork would touch, and so copy, every page that is shared

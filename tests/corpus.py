@@ -6,6 +6,7 @@ The correct ones are here, the wrong ones in corpus_wrong.py.
 import textwrap
 from dataclasses import dataclass
 
+from course import steps
 from course.steps import SOLUTIONS
 from grader.report import Report
 
@@ -26,7 +27,7 @@ class Variant:
         Raises:
             ValueError: an old text is not in the program.
         """
-        path = SOLUTIONS / (self.base or f"fashion_mnist_after_step_{self.step:02d}.py")
+        path = SOLUTIONS / (self.base or steps.get(self.step).solution_name)
         text = path.read_text()
         for old, new in self.edits:
             if old not in text:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 from conftest import listen_to_interrupts
@@ -72,6 +73,26 @@ def test_time_runs_out(leftovers):
 def test_a_killed_launcher_is_named(leftovers):
     with pytest.raises(launch.RunError, match=r"mpirun itself was killed by signal 9 \(SIGKILL\)"):
         launch.mpirun(["bash", "-c", "kill -9 $PPID; sleep 99"], np=1)
+    assert leftovers() == []
+
+
+def test_ranks_that_do_not_fill_the_hosts_are_refused(program):
+    with pytest.raises(launch.RunError, match="3 ranks do not fill 2 hosts evenly"):
+        launch.script(program("pass"), np=3, hosts=2)
+
+
+@pytest.mark.slow
+def test_ranks_of_two_hosts_have_local_ranks_and_disks_of_their_own(program, leftovers, monkeypatch, tmp_path):
+    told = "hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size(), hvd.cross_rank(), hvd.cross_size()"
+    summed = "int(hvd.allreduce(tf.constant(hvd.rank() + 1), op=hvd.Sum))"
+    path = program(HVD + f"print({told})\nprint({summed})\nopen('mine', 'x').close()")
+    monkeypatch.chdir(tmp_path)
+    threads, say = threading.active_count(), []
+    run = launch.script(path.name, np=2, hosts=2, say=say.append)
+    assert run.output == {0: ["0 2 0 1 0 2", "3"], 1: ["1 2 0 1 1 2", "3"]}
+    assert say[0] == "$ mpirun -np 2 --host host-0:1,host-1:1 python program.py"
+    assert sorted(tmp_path.glob("*/mine")) == [tmp_path / "host-0" / "mine", tmp_path / "host-1" / "mine"]
+    assert threading.active_count() == threads
     assert leftovers() == []
 
 

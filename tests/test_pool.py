@@ -12,9 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from course import steps
 from course.steps import ROOT
 from grader import sandbox
-from grader.pool import NoVerdictError, OverrunError, Pool, arguments
+from grader.plans import CLUSTERS, plan
+from grader.pool import NoVerdictError, OverrunError, Pool
 
 pytestmark = pytest.mark.slow
 
@@ -28,13 +30,13 @@ def pool():
 
 def printed(pool, script: str, topology: str = "one-host") -> list[str]:
     """Run a script and return what its ranks printed there."""
-    return [rank["stdout"].strip() for rank in pool.run(script, "script.py")["topologies"][topology]]
+    return [rank["stdout"].strip() for rank in pool.run(script, "script.py", CLUSTERS)["topologies"][topology]]
 
 
 def test_ranks_know_their_place(pool):
     told = "import horovod.tensorflow as hvd\nhvd.init()\n"
     told += "print(hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size())"
-    answer = pool.run(told, "script.py")["topologies"]
+    answer = pool.run(told, "script.py", CLUSTERS)["topologies"]
     places = {name: [rank["stdout"].strip() for rank in ranks] for name, ranks in answer.items()}
     assert places == {
         "one-host": ["0 2 0 2", "1 2 1 2"],
@@ -82,7 +84,7 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
 
     def run_bomb():
         try:
-            outcomes.append(pool.run(bomb, "script.py", seconds=20)["topologies"]["one-host"][0]["ended_for"])
+            outcomes.append(pool.run(bomb, "script.py", CLUSTERS, seconds=20)["topologies"]["one-host"][0]["ended_for"])
         except OverrunError:
             outcomes.append("overrun")
 
@@ -91,7 +93,7 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
     assert printed(
         pool, "import threading\nfor _ in range(20):\n    threading.Thread(target=print).start()\nprint('fine')"
     )
-    honest = pool.run((ROOT / "solutions" / "fashion_mnist_solution.py").read_text(), "script.py", arguments(4, 3))
+    honest = pool.run(steps.get(6).solution.read_text(), "script.py", plan(steps.up_to(4)))
     assert all(rank["exit"] == 0 for ranks in honest["topologies"].values() for rank in ranks)
     beside.join()
     assert outcomes[0] in ("time", "overrun", "memory")
@@ -105,19 +107,20 @@ def test_the_warm_process_is_made_again_when_it_is_gone(pool):
 
 def test_a_fault_of_the_grader_is_no_verdict(pool):
     with pytest.raises(NoVerdictError, match=r"(?s)broke: .*No such file"):
-        pool.run("print()", "a folder that is not there/script.py")
+        pool.run("print()", "a folder that is not there/script.py", CLUSTERS)
 
 
 def test_no_sandbox_is_no_verdict(pool, monkeypatch):
     monkeypatch.setattr(sandbox, "bwrap", lambda: "/bin/false")
     with pytest.raises(NoVerdictError, match="No sandbox could be made"):
-        pool.run("print()", "script.py")
+        pool.run("print()", "script.py", CLUSTERS)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_all_ends_with_the_grader(number, leftovers):
-    code = "from grader.pool import Pool\npool = Pool()\nprint('begun', flush=True)\n"
-    code += "pool.run('while True: pass', 'script.py')"
+    code = "from grader.plans import CLUSTERS\nfrom grader.pool import Pool\n"
+    code += "pool = Pool()\nprint('begun', flush=True)\n"
+    code += "pool.run('while True: pass', 'script.py', CLUSTERS)"
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) as grader:
         grader.stdout.readline()
         while not any(name == "bwrap" for name in _children(grader.pid)):
@@ -137,6 +140,6 @@ def _children(process: int) -> list[str]:
 def test_without_a_sandbox_ranks_run_too_and_end(leftovers):
     with Pool(sandboxed=False) as pool:
         assert printed(pool, "print('here')") == ["here", "here"]
-        answer = pool.run("import time\ntime.sleep(1000)", "script.py", seconds=1)
+        answer = pool.run("import time\ntime.sleep(1000)", "script.py", CLUSTERS, seconds=1)
         assert answer["topologies"]["one-host"][0]["ended_for"] == "time"
     assert leftovers() == []

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from course.steps import ROOT, get
 from grader import facts, judge, properties, source
 from grader.facts import RankFacts, Runs
+from grader.plans import CLUSTERS
 from grader.pool import Pool
 from grader.report import Check, Report
 
@@ -105,8 +106,8 @@ def trained(gradients, update, start=None, rate=0.01) -> Runs:
         batch = {"local": gradient, "before": list(before), "rate": rate, "updated": list(updated)}
         batch |= {"after": list(updated), "slots": [0.0] * 4}
         fit = {"optimizer": {"kind": "SGD"}, "batches": [batch], "callbacks": [], "weights_built": list(before)}
-        ranks.append(RankFacts(rank, "made up", 0, None, "", "", "", fits=[fit], reported=True))
-    return Runs({"one-host": ranks}, traffic=1000)
+        ranks.append(RankFacts(rank, 0, "made up", 0, None, "", "", "", fits=[fit], reported=True))
+    return Runs({"one-host": ranks}, {}, traffic=1000)
 
 
 several = st.lists(vectors, min_size=2, max_size=5).filter(
@@ -152,7 +153,7 @@ json_values = st.recursive(
 @given(json_values)
 def test_facts_of_any_shape_are_taken_or_count_as_none(found):
     result = {"exit": 0, "ended_for": None, "collective": "", "facts": found, "stdout": "", "stderr": ""}
-    runs = facts.parse({"topologies": {"one": [result]}, "traffic": 0}, {"one": "in words"})
+    runs = facts.parse({"topologies": {"one-host": [result]}, "traffic": 0}, CLUSTERS)
     ((_, rank),) = runs.ranks()
     assert rank.reported in (True, False)
 

@@ -7,13 +7,13 @@ import re
 
 import pytest
 
-from course.steps import SOLUTIONS, STEPS
+from course.steps import SOLUTIONS, STEPS, get
 
 EXERCISES = [step for step in STEPS if step.has_exercise]
 MARKER = re.compile(r"# TODO: Step (\d+): ")
 
-# The program's flags, as its readers may rely on them.
-DEFAULTS = {
+# The programs' flags, as their readers may rely on them.
+FASHION_MNIST = {
     "--log-dir": "./logs",
     "--batch-size": 32,
     "--val-batch-size": 32,
@@ -27,50 +27,77 @@ DEFAULTS = {
     "--widen-factor": 10,
     "--seed": None,
 }
+IMAGENET = {
+    "--data-url": "./data",
+    "--train-url": "./results",
+    "--cache-dir": "./cache",
+    "--log-dir": "./logs",
+    "--checkpoint-format": "checkpoint-{epoch}.h5",
+    "--batch-size": 32,
+    "--val-batch-size": 32,
+    "--epochs": 90,
+    "--base-lr": 0.0125,
+    "--warmup-epochs": 5,
+    "--momentum": 0.9,
+    "--wd": 0.00005,
+    "--image-size": 224,
+    "--classes": 1000,
+    "--model": "resnet50",
+    "--seed": None,
+}
 
 
 def markers(path):
     return [int(number) for number in MARKER.findall(path.read_text())]
 
 
-def test_the_starting_program_has_nine_markers():
-    assert sorted(markers(SOLUTIONS / "fashion_mnist.py")) == [1, 1, 1, 2, 3, 4, 5, 5, 6]
+@pytest.mark.parametrize(
+    ("program", "steps"),
+    [("fashion_mnist", [1, 1, 1, 2, 3, 4, 5, 5, 6]), ("imagenet_resnet50", [8, 8, 8, 9, 9, 9, 9, *[10] * 5, 11, 11])],
+)
+def test_a_starting_program_has_its_markers(program, steps):
+    assert sorted(markers(SOLUTIONS / f"{program}.py")) == steps
 
 
 @pytest.mark.parametrize("step", EXERCISES, ids=lambda step: step.name)
 def test_a_step_changes_the_program_at_its_own_markers_only(step):
     before, after = step.starter.read_text().splitlines(), step.solution.read_text().splitlines()
-    changed = [
-        before[i1:i2]
-        for tag, i1, i2, _, _ in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    changes = [
+        (before[i1:i2], after[j1:j2])
+        for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
         if tag != "equal"
     ]
-    assert changed, "the step changes nothing"
-    for lines in changed:
-        assert list(map(int, MARKER.findall("\n".join(lines)))) == [step.number]
+    assert changes, "the step changes nothing"
+    for old, new in changes:
+        imports = all(not line or line.startswith(("import ", "from ")) for line in [*old, *new])
+        assert imports or list(map(int, MARKER.findall("\n".join(old)))) == [step.number], (old, new)
     assert markers(step.solution) == [number for number in markers(step.starter) if number != step.number]
 
 
 def test_steps_follow_each_other():
     for before, after in itertools.pairwise(EXERCISES):
-        assert after.starter == before.solution
+        if before.script == after.script:
+            assert after.starter == before.solution
 
 
-def test_the_solution_is_the_program_after_the_last_step():
-    assert (SOLUTIONS / "fashion_mnist_solution.py").read_text() == EXERCISES[-1].solution.read_text()
+@pytest.mark.parametrize(("program", "step"), [("fashion_mnist", 6), ("imagenet_resnet50", 11)])
+def test_the_solution_is_the_program_after_the_last_step(program, step):
+    assert (SOLUTIONS / f"{program}_solution.py").read_text() == get(step).solution.read_text()
 
 
 def test_no_stray_file_is_among_the_solutions():
     known = {step.starter for step in STEPS} | {step.solution for step in STEPS}
+    known |= {SOLUTIONS / f"imagenet_resnet50_{what}.py" for what in ("one_gpu", "solution")}
     assert set(SOLUTIONS.glob("*.py")) == known
 
 
-def test_flags_have_their_defaults():
-    tree = ast.parse((SOLUTIONS / "fashion_mnist.py").read_text())
+@pytest.mark.parametrize(("program", "defaults"), [("fashion_mnist", FASHION_MNIST), ("imagenet_resnet50", IMAGENET)])
+def test_flags_have_their_defaults(program, defaults):
+    tree = ast.parse((SOLUTIONS / f"{program}.py").read_text())
     found = {}
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "add_argument":
             default = next((keyword.value for keyword in call.keywords if keyword.arg == "default"), ast.Constant(None))
             if isinstance(default, ast.Constant):
                 found[call.args[0].value] = default.value
-    assert found == DEFAULTS
+    assert found == defaults

@@ -24,6 +24,7 @@ from course.figures.measured import (
     update_agreement,
     weight_distance,
 )
+from course.figures.shares import dealt_out, epoch_maps, overlaps, repeated_batches, throughputs
 
 __all__ = [
     "accuracies",
@@ -31,17 +32,22 @@ __all__ = [
     "averaged_metrics",
     "batch_times",
     "broadcast",
+    "dealt_out",
     "epoch_costs",
+    "epoch_maps",
     "images",
     "images_per_second",
     "lines_printed",
     "one_voice",
+    "overlaps",
     "pinning",
     "processes",
+    "repeated_batches",
     "run_shares",
     "shared_epoch",
     "speedup",
     "step_anatomy",
+    "throughputs",
     "time_shares",
     "update_agreement",
     "weight_distance",

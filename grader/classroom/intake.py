@@ -22,6 +22,7 @@ from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.plugins import ExtractorPlugin
 from nbgrader.utils import parse_utc
 
+from course import steps
 from course.steps import Step
 from grader.classroom import release
 
@@ -31,9 +32,10 @@ MEMBERS = 1000  # of an archive
 
 # Names of downloads: alice.zip or alice_whatever.zip, with the two files somewhere inside, or alice_step_03.ipynb and
 # alice_fashion_mnist.py. A learner's name has no underscore.
+SCRIPTS = "|".join(sorted({re.escape(step.script.removesuffix(".py")) for step in steps.STEPS if step.check}))
 NAMES = (
     r".*/extracted/(?P<student_id>[A-Za-z0-9][A-Za-z0-9.@-]*)(_[^/]*)?[/_]"
-    r"(?P<file_id>step_\d\d|fashion_mnist)\.(ipynb|py)$"
+    rf"(?P<file_id>step_\d\d|{SCRIPTS})\.(ipynb|py)$"
 )
 LEARNER = re.compile(r"[A-Za-z0-9][\w.@-]*")
 

@@ -70,7 +70,7 @@ class Prepare(NbGraderPreprocessor):
         for path in folder.iterdir() if folder.exists() else ():
             if path.is_dir():
                 shutil.rmtree(path)
-            elif path.suffix != ".ipynb":
+            elif path.name != f"{step.name}.ipynb":
                 path.unlink()
         folder.mkdir(parents=True, exist_ok=True)
         if step.check:

@@ -1,0 +1,116 @@
+"""Who trains on which images: how an epoch is dealt out, what ranks really drew, and how fast images come."""
+
+from collections import Counter
+from statistics import median
+
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from course.figures.style import GREY, box, canvas, plots, rank_colour
+from course.launch import Run
+
+NOBODY, SEVERAL = "#e5e7eb", "#1f2937"
+
+
+def dealt_out(np_ranks: int = 4, samples: int = 10) -> Figure:
+    """The orders of two epochs, dealt out to the ranks like cards, and the first images once more at the end."""
+    figure, ax = canvas(9, 2.9)
+    extra = -samples % np_ranks
+    width = 7.3 / (samples + extra)
+    for row, epoch in enumerate((0, 1)):
+        y = 1.85 - 0.95 * row
+        ax.text(0.1, y + 0.3, f"epoch {epoch}", color=GREY, fontsize=10, va="center")
+        order = np.random.default_rng(epoch).permutation(samples)
+        for place, number in enumerate(np.resize(order, samples + extra)):
+            x = 1.1 + place * width + (0.25 if place >= samples else 0)
+            box(ax, x, y, width - 0.1, 0.6, str(number), rank_colour(place % np_ranks), weight="bold")
+    ax.text(1.1 + samples * width / 2, 2.68, "one order on all ranks, new in each epoch", ha="center", fontsize=10)
+    if extra:
+        middle = 1.35 + (samples + extra / 2) * width
+        ax.text(middle, 2.68, "the first ones again", ha="center", fontsize=10)
+    for rank in range(np_ranks):
+        x = 1.1 + rank * 7.6 / np_ranks
+        places = ", ".join(map(str, range(rank, samples + extra, np_ranks)))
+        box(ax, x, 0.05, 7.4 / np_ranks, 0.65, f"rank {rank}\nplaces {places}", rank_colour(rank), size=9)
+    return figure
+
+
+def _numbers(run: Run, epoch: int) -> list[list[int]]:
+    """Return the numbers of the images that each rank trained on in an epoch."""
+    return [[number for batch in record.trained_on(epoch) for number in batch] for record in run.records]
+
+
+def repeated_batches(run: Run, epoch: int = 0) -> tuple[int, int]:
+    """Return in how many of an epoch's global batches some image is twice or more, and how many there are."""
+    steps = list(zip(*(record.trained_on(epoch) for record in run.records), strict=True))
+    together = [[number for batch in step for number in batch] for step in steps]
+    return sum(len(set(numbers)) < len(numbers) for numbers in together), len(steps)
+
+
+def epoch_maps(run: Run) -> Figure:
+    """Every training image as a square in the colour of the rank that trained on it, one map for each epoch.
+
+    Raises:
+        ValueError: the script did not read its images by Keras' flow_from_directory.
+    """
+    epochs = len(run.records[0].epochs)
+    figure, axes = plots(epochs, height=3.1)
+    samples = run.records[0].samples["train"] if run.records[0].samples else 0
+    columns = int(np.ceil(np.sqrt(1.6 * samples)))
+    for epoch, ax in enumerate(axes):
+        shares = _numbers(run, epoch)
+        times = Counter(number for share in shares for number in share)
+        colours = np.ones((-(-samples // columns) * columns, 3))
+        colours[:samples] = to_rgb(NOBODY)
+        for rank, share in enumerate(shares):
+            colours[share] = to_rgb(rank_colour(rank))
+        colours[[number for number, count in times.items() if count > 1]] = to_rgb(SEVERAL)
+        ax.imshow(colours.reshape(-1, columns, 3), interpolation="nearest", aspect="equal")
+        several = sum(count > 1 for count in times.values())
+        title = (
+            f"epoch {epoch}: {len(times)} of {samples} images,\n{several} more than once, {samples - len(times)} never"
+        )
+        ax.set_title(title, fontsize=10)
+        ax.axis("off")
+    keys = [Patch(color=rank_colour(rank), label=f"rank {rank}") for rank in range(run.np)]
+    keys += [Patch(color=SEVERAL, label="more than once"), Patch(color=NOBODY, label="never")]
+    figure.legend(handles=keys, loc="outside lower center", ncols=len(keys), frameon=False, fontsize=9)
+    return figure
+
+
+def overlaps(runs: dict[str, Run], epoch: int = 0) -> Figure:
+    """How many of the images that a rank trained on in an epoch each other rank trained on too."""
+    figure, axes = plots(len(runs), height=3.6)
+    for ax, (title, run) in zip(axes, runs.items(), strict=True):
+        shares = [set(share) for share in _numbers(run, epoch)]
+        common = np.array([[len(mine & theirs) / len(mine) for theirs in shares] for mine in shares])
+        np.fill_diagonal(common, np.nan)
+        ax.imshow(common, cmap="Oranges", vmin=0, vmax=1.3)
+        for row, column in np.ndindex(common.shape):
+            text = "" if row == column else f"{common[row, column]:.0%}"
+            ax.text(column, row, text, ha="center", va="center")
+        distinct, samples = len(set.union(*shares)), run.records[0].samples["train"]
+        ax.set(title=f"{title}: {distinct} of {samples} images", xticks=range(run.np), yticks=range(run.np))
+        ax.set_xticklabels([f"rank {rank}" for rank in range(run.np)])
+        ax.set_yticklabels([f"of rank {rank}'s" for rank in range(run.np)])
+        ax.tick_params(length=0)
+        ax.grid(visible=False)
+        ax.spines[:].set_visible(False)
+    return figure
+
+
+def throughputs(rates: dict[str, list[float]]) -> Figure:
+    """Images a second of each way of reading them: a dot for each measurement, a bar to the median."""
+    figure, (ax,) = plots(height=0.6 + 0.6 * len(rates))
+    figure.set_size_inches(8, 0.9 + 0.6 * len(rates))
+    for name, measured in rates.items():
+        ax.barh(name, median(measured), color="#d1d5db", height=0.6)
+        ax.plot(measured, [name] * len(measured), ".", color=GREY)
+        ax.text(max(measured), name, f"  {median(measured):,.0f}", va="center")
+    ax.invert_yaxis()
+    ax.set(xlabel="images/sec, median and single measurements", xlim=(0, 1.15 * max(map(max, rates.values()))))
+    ax.grid(axis="y", visible=False)
+    ax.grid(axis="x", color="#e5e7eb", linewidth=0.8)
+    return figure

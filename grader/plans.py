@@ -1,0 +1,91 @@
+"""On which simulated clusters, and with which arguments, a script is run to judge it at a step."""
+
+from dataclasses import dataclass, replace
+
+from course.steps import Step
+
+# Batches of the training and of the test set where a check counts them. However a share is rounded, one for two ranks
+# is none for three, one of the training set is none of the test set, and one of a share is still something.
+TRAIN_BATCHES, TEST_BATCHES = 9, 6
+FEW_BATCHES = 4, 3  # where none does: each takes its time, and a share for three ranks is something, too
+COUNTING = {5}  # steps whose check counts batches
+
+BATCH = 2  # images
+
+PRODUCTION = 8  # the first step of the second part
+
+IMAGES = "{images}"  # in an argument: the folder with the judge's own images, wherever the script can see it
+CLASSES, TRAIN_IMAGES, VAL_IMAGES = 6, 13, 7  # of those: shares for two and for three ranks do not come out even
+EPOCHS, WARMUP_EPOCHS = 2, 1
+BASE_LR = 0.01
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Simulated hosts, each with slots for ranks, GPUs and a folder of its own, and what a script is told there."""
+
+    name: str
+    description: str
+    hosts: int
+    slots: int
+    gpus: int
+    arguments: tuple[str, ...] = ()
+    after: str | None = None  # the topology that has been run before, in the same folders
+    aside: bool = False  # judged by one check only, which knows what end to expect
+
+
+CLUSTERS = (
+    Topology("one-host", "2 ranks on one host", 1, 2, 2),
+    Topology("two-hosts", "2 hosts with a rank each", 2, 1, 2),
+    Topology("three-ranks", "3 ranks on one host without GPUs", 1, 3, 0),
+)
+
+
+def plan(steps: list[Step]) -> tuple[Topology, ...]:
+    """Return what a script is run on to judge these steps, all of one part."""
+    numbers = {step.number for step in steps}
+    if max(numbers) < PRODUCTION:
+        counting = numbers & COUNTING
+        return _all(fashion_mnist(*(TRAIN_BATCHES, TEST_BATCHES) if counting else FEW_BATCHES))
+    fresh = _all(imagenet(EPOCHS))
+    nowhere = replace(fresh[0], name="no-data", aside=True, arguments=imagenet(EPOCHS, f"{IMAGES}-that-are-not-there"))
+    resumed = replace(fresh[1], name="resumed", aside=True, arguments=imagenet(EPOCHS + 1), after="two-hosts")
+    return (*fresh, nowhere, *([resumed] if 10 in numbers else []))
+
+
+def _all(arguments: tuple[str, ...]) -> tuple[Topology, ...]:
+    return tuple(replace(cluster, arguments=arguments) for cluster in CLUSTERS)
+
+
+def fashion_mnist(train_batches: int, test_batches: int) -> tuple[str, ...]:
+    """Return the first part's arguments: one epoch of so many batches, and the smallest network."""
+    return _flags(
+        widen_factor=1,
+        batch_size=BATCH,
+        val_batch_size=BATCH,
+        train_samples=BATCH * train_batches,
+        test_samples=BATCH * test_batches,
+        epochs=1,
+    )
+
+
+def imagenet(epochs: int, data_url: str = IMAGES) -> tuple[str, ...]:
+    """Return the second part's arguments: the small network, and folders below the host's own."""
+    return _flags(
+        data_url=data_url,
+        train_url="kept",
+        cache_dir="copy",
+        log_dir="left",
+        model="small",
+        image_size=32,
+        classes=CLASSES,
+        batch_size=BATCH,
+        val_batch_size=BATCH,
+        epochs=epochs,
+        warmup_epochs=WARMUP_EPOCHS,
+        base_lr=BASE_LR,
+    )
+
+
+def _flags(**values: object) -> tuple[str, ...]:
+    return tuple(part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value)))

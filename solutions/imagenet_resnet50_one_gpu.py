@@ -1,0 +1,144 @@
+"""Train ResNet50 on folders of images with Keras, in one process on one GPU.
+
+    python imagenet_resnet50_one_gpu.py --data-url imagenet
+    python imagenet_resnet50_one_gpu.py --data-url images --model small --image-size 32 --classes 10 --epochs 2
+
+The data have a folder of images for each class, in train/ and in val/. Started again, it goes on from its newest
+checkpoint. The network is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
+"""
+
+import argparse
+import os
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # TensorFlow's start-up notes, not its warnings; set before import
+
+import tensorflow as tf
+from tensorflow.keras import layers
+from tensorflow.keras.applications import resnet50
+from tensorflow.keras.preprocessing.image import ImageDataGenerator
+
+warnings.filterwarnings("ignore", "You are saving your model as an HDF5 file")
+
+parser = argparse.ArgumentParser(
+    description="Train ResNet50 on folders of images.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+)
+parser.add_argument("--data-url", default="./data", help="folder with the images")
+parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints, TensorBoard logs and weights")
+parser.add_argument("--checkpoint-format", default="checkpoint-{epoch}.h5", help="name of a checkpoint")
+parser.add_argument("--batch-size", type=int, default=32, help="training batch size")
+parser.add_argument("--val-batch-size", type=int, default=32, help="validation batch size")
+parser.add_argument("--epochs", type=int, default=90, help="epochs to train for")
+parser.add_argument("--base-lr", type=float, default=0.0125, help="learning rate of the first epochs")
+parser.add_argument("--momentum", type=float, default=0.9, help="momentum of SGD")
+parser.add_argument("--wd", type=float, default=0.00005, help="weight decay")
+parser.add_argument("--image-size", type=int, default=224, help="height and width that images are brought to")
+parser.add_argument("--classes", type=int, default=1000, help="how many classes there are")
+parser.add_argument("--model", choices=["resnet50", "small"], default="resnet50", help="small: for a laptop's cores")
+parser.add_argument("--seed", type=int, help="make the run repeatable")
+args = parser.parse_args()
+
+if args.seed is not None:
+    tf.keras.utils.set_random_seed(args.seed)
+
+# --- Data -------------------------------------------------------------------------------------------------------------
+
+data_dir = Path(args.data_url)
+
+train_gen = ImageDataGenerator(
+    width_shift_range=0.1,
+    height_shift_range=0.1,
+    zoom_range=0.1,
+    horizontal_flip=True,
+    preprocessing_function=resnet50.preprocess_input,
+)
+val_gen = ImageDataGenerator(preprocessing_function=resnet50.preprocess_input)
+
+shape = (args.image_size, args.image_size)
+train_iter = train_gen.flow_from_directory(data_dir / "train", shape, batch_size=args.batch_size)
+val_iter = val_gen.flow_from_directory(data_dir / "val", shape, batch_size=args.val_batch_size)
+
+# --- Model ------------------------------------------------------------------------------------------------------------
+
+
+def residual_block(x, filters, strides):
+    """Add two 3x3 convolutions to their own input, which a 1x1 convolution fits in shape."""
+    shortcut = layers.Conv2D(filters, 1, strides)(x)
+    y = layers.Conv2D(filters, 3, strides, padding="same", use_bias=False)(x)
+    y = layers.ReLU()(layers.BatchNormalization()(y))
+    y = layers.Conv2D(filters, 3, padding="same", use_bias=False)(y)
+    y = layers.BatchNormalization()(y)
+    return layers.ReLU()(layers.Add()([shortcut, y]))
+
+
+def small_network(inputs):
+    """Return the features of a residual network that trains in seconds on two cores."""
+    x = layers.Rescaling(1 / 64)(inputs)
+    for filters in (16, 32, 64):
+        x = residual_block(x, filters, strides=2)
+    return layers.GlobalAveragePooling2D()(x)
+
+
+def create_model():
+    """Build the network: features, averaged over the image, and a softmax over the classes."""
+    inputs = tf.keras.Input((*shape, 3))
+    if args.model == "small":
+        features = small_network(inputs)
+    else:
+        features = resnet50.ResNet50(weights=None, include_top=False, pooling="avg", input_tensor=inputs).output
+    return tf.keras.Model(inputs, layers.Dense(args.classes, activation="softmax")(features))
+
+
+# --- Checkpoints ------------------------------------------------------------------------------------------------------
+
+
+def checkpoint_path(epoch):
+    """Return where the checkpoint after so many epochs is."""
+    return Path(args.log_dir, args.checkpoint_format.format(epoch=epoch))
+
+
+def newest_checkpoint():
+    """Return how many epochs the newest checkpoint has behind it, or 0 where there is none."""
+    return next((epoch for epoch in range(args.epochs, 0, -1) if checkpoint_path(epoch).exists()), 0)
+
+
+initial_epoch = newest_checkpoint()
+
+# --- Training ---------------------------------------------------------------------------------------------------------
+
+
+def lr_schedule(epoch):
+    """Return the learning rate of an epoch: a tenth of what it was, from epochs 30, 60 and 80 on."""
+    drops = sum(epoch >= start for start in (30, 60, 80))
+    return args.base_lr * 0.1**drops
+
+
+if initial_epoch:
+    model = tf.keras.models.load_model(checkpoint_path(initial_epoch))
+else:
+    model = create_model()
+    opt = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum, weight_decay=args.wd)
+    model.compile(
+        loss="categorical_crossentropy",
+        optimizer=opt,
+        metrics=["accuracy", tf.keras.metrics.TopKCategoricalAccuracy(5, name="top_5_accuracy")],
+    )
+
+callbacks = [
+    tf.keras.callbacks.LearningRateScheduler(lr_schedule),
+    tf.keras.callbacks.TensorBoard(args.log_dir),
+    tf.keras.callbacks.ModelCheckpoint(f"{args.log_dir}/{args.checkpoint_format}"),
+]
+
+model.fit(
+    (batch for batch in train_iter),
+    steps_per_epoch=len(train_iter),
+    initial_epoch=initial_epoch,
+    epochs=args.epochs,
+    callbacks=callbacks,
+    validation_data=(batch for batch in val_iter),
+    validation_steps=len(val_iter),
+)
+
+model.save_weights(Path(args.log_dir, "weights.h5"))

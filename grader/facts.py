@@ -132,7 +132,7 @@ def _rank(number: int, topology: Topology, result: dict) -> RankFacts:
     facts.gpus, facts.memory_growth = found["gpus"] or [], found["memory_growth"]
     if found["error"]:
         error = found["error"]
-        message = re.sub(r"{{.*?}} ?", "", str(error.get("message")))  # TensorFlow's names of graph nodes
+        message = _steady(str(error.get("message")))
         facts.error = f"{error.get('kind')}: {message}"[:500]
         if error.get("kind") == "SystemExit":
             facts.error = (
@@ -141,5 +141,16 @@ def _rank(number: int, topology: Topology, result: dict) -> RankFacts:
                 else (f"it exits with status {error.get('message')}")
             )
         facts.error_line = error.get("line") if isinstance(error.get("line"), int) else None
-        facts.traceback = str(error.get("traceback", ""))
+        facts.traceback = _steady(str(error.get("traceback", "")))
     return facts
+
+
+def _steady(text: str) -> str:
+    """Return an error's text without what differs from run to run: names of TensorFlow's nodes, who was first."""
+
+    def in_order(found: re.Match) -> str:
+        one, other = sorted((found[2], found[4]))
+        return f"{found[1]}{one}, but another rank {found[3]}{other}."
+
+    text = re.sub(r"{{.*?}} ?", "", text)
+    return re.sub(r"(One rank [^.]*? )(\S+), but another rank ([^.]*? )(\S+)\.", in_order, text)

@@ -26,7 +26,7 @@ FACTS_KEPT = 2_000_000
 BOARD = 120  # bytes that a rank has to write which collective it is in
 MEMORY = 8 * 2**30  # bytes that all ranks may take together
 PULSE = 0.5  # seconds between looks at memory and time
-GRACE = 5  # seconds that a rank may do nothing after another one failed
+GRACE = 3  # seconds that a rank may do nothing after another one failed
 HOPELESS = {"time", "output", "memory", "stall"}  # whoever has to be ended for these has to be again
 
 STALL = 6  # seconds in which no rank does anything while one waits in a collective: they will wait for good. Horovod's
@@ -40,7 +40,7 @@ class Rank:
     topology: str
     rank: int
     pid: int
-    port: int  # the pipe that its rendezvous port is told by
+    port: int  # the pipe that its rendezvous port is told by; where its script failed, it stays until this closes
     board: mmap.mmap  # shared with the rank, which writes there which collective it is in
     kept: dict[str, bytearray] = field(
         default_factory=lambda: {name: bytearray() for name in ("facts", "stdout", "stderr")}
@@ -48,8 +48,10 @@ class Rank:
     exit: int | None = None
     over: bool = False
     ended_for: str | None = None
+    waits: bool = False  # its script failed, and said why
     ticks: int = -1  # of processor time, when last looked at
-    still_since: float = float("inf")
+    delay: int = 0  # nanoseconds that its threads had waited for a core
+    still: float = 0  # seconds that it has done nothing, though it could have
 
     @property
     def collective(self) -> str:
@@ -137,7 +139,6 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap
         port = os.read(port_fd, 16).decode()
         if not port:  # the job has ended without this topology
             return
-        os.close(port_fd)
         os.environ.update(hosts.variables(number, topology["hosts"], topology["slots"], port))
         host = script.parent / os.environ["HOROVOD_HOSTNAME"]
         host.mkdir(exist_ok=True)
@@ -150,6 +151,7 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap
         with os.fdopen(facts_fd, "w") as file:
             json.dump(facts, file)
         if facts["error"]:
+            os.read(port_fd, 1)  # whoever goes tears the others' connections, and they would fail of that first
             os._exit(1)
         import horovod.tensorflow as hvd
 
@@ -168,7 +170,6 @@ def _let_go(ranks: list[Rank], port: int) -> None:
     """Tell the ranks of a topology their rendezvous port, which they wait for."""
     for rank in ranks:
         os.write(rank.port, str(port).encode())
-        os.close(rank.port)
 
 
 def _collect(ranks: list[Rank], deadline: float) -> None:
@@ -179,23 +180,34 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
             selector.register(fd, selectors.EVENT_READ, (rank, name))
         selector.register(os.pidfd_open(rank.pid), selectors.EVENT_READ, (rank, "pid"))
     limits = dict.fromkeys((rank.topology for rank in ranks), (deadline, "time"))
-    greedy, look, failed = False, time.monotonic(), set()
+    greedy, looked, failed = False, time.monotonic(), set()
     while not all(rank.over for rank in ranks):
         for key, _ in selector.select(PULSE):
             rank, name = key.data
             if name != "pid":
-                _keep(rank, name, key.fd, selector)
+                ended = not _keep(rank, name, key.fd, selector)
+                if ended and name == "facts" and not rank.over and (rank.result()["facts"] or {}).get("error"):
+                    rank.waits = True
+                    failed.add(rank.topology)
             elif not rank.over:
                 _end(rank)
                 if rank.exit:
                     failed.add(rank.topology)
-        if time.monotonic() >= look:
-            greedy, look = _memory() > MEMORY, time.monotonic() + PULSE
+        for topology in failed:
+            if all(rank.over or rank.waits for rank in ranks if rank.topology == topology):
+                for rank in ranks:
+                    if rank.topology == topology and not rank.over:
+                        _let_end(rank)
+        now = time.monotonic()
+        if now - looked >= PULSE:
             alive = [rank for rank in ranks if not rank.over]
+            for rank in alive:
+                _look(rank, now - looked)
+            greedy, looked = _memory() > MEMORY, now
             for topology in _stalled(alive):
                 limits[topology] = (0, "stall")
             for rank in alive:  # one that is still at work may yet fail by itself, and say why
-                if rank.topology in failed and time.monotonic() - rank.still_since > GRACE:
+                if rank.topology in failed and rank.still > GRACE and not rank.waits:
                     rank.ended_for = "others"
         for rank in ranks:
             limit, reason = limits[rank.topology]
@@ -216,24 +228,40 @@ def _end(rank: Rank) -> None:
     """Take note that a rank has ended."""
     rank.over = True
     rank.exit = os.waitstatus_to_exitcode(os.waitpid(rank.pid, 0)[1])
+    _let_end(rank)
+
+
+def _let_end(rank: Rank) -> None:
+    """Tell a rank that waits for the others that it may go."""
+    if rank.port >= 0:
+        os.close(rank.port)
+        rank.port = -1
+
+
+def _look(rank: Rank, seconds: float) -> None:
+    """Add to the time that a rank has been still what of these seconds no thread of it waited for a core."""
+    delay, fields = 0, ["Z"] + ["0"] * 13
+    with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
+        for thread in Path(f"/proc/{rank.pid}/task").iterdir():
+            delay += int((thread / "schedstat").read_text().split()[1])
+        fields = Path(f"/proc/{rank.pid}/task/{rank.pid}/stat").read_text().rpartition(")")[2].split()
+    state, ticks = fields[0], int(fields[11]) + int(fields[12])  # of its main thread, as proc(5) tells
+    if state != "S" or ticks != rank.ticks:
+        rank.still = 0
+    else:
+        rank.still += max(0.0, seconds - (delay - rank.delay) / 1e9)
+    rank.ticks, rank.delay = ticks, delay
 
 
 def _stalled(ranks: list[Rank]) -> set[str]:
-    """Return the topologies whose ranks all sleep, and have for long, while one is in a collective."""
-    now, topologies = time.monotonic(), {}
+    """Return the topologies whose ranks have all been still for long, while one is in a collective."""
+    topologies = {}
     for rank in ranks:
-        try:
-            fields = Path(f"/proc/{rank.pid}/task/{rank.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            fields = ["Z"] + ["0"] * 13
-        state, ticks = fields[0], int(fields[11]) + int(fields[12])  # of its main thread, as proc(5) tells
-        if state != "S" or ticks != rank.ticks:
-            rank.ticks, rank.still_since = ticks, now
         topologies.setdefault(rank.topology, []).append(rank)
     return {
         name
         for name, members in topologies.items()
-        if all(now - rank.still_since > STALL for rank in members) and any(rank.collective for rank in members)
+        if all(rank.still > STALL for rank in members) and any(rank.collective for rank in members)
     }
 
 

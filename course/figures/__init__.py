@@ -24,7 +24,10 @@ from course.figures.measured import (
     update_agreement,
     weight_distance,
 )
+from course.figures.rates import learning_curves, rates, step_lengths
+from course.figures.restarts import loss_across_restart, restart, restart_costs
 from course.figures.shares import dealt_out, epoch_maps, overlaps, repeated_batches, throughputs
+from course.figures.staging import read_times, staged_run, staging
 
 __all__ = [
     "accuracies",
@@ -37,16 +40,25 @@ __all__ = [
     "epoch_maps",
     "images",
     "images_per_second",
+    "learning_curves",
     "lines_printed",
+    "loss_across_restart",
     "one_voice",
     "overlaps",
     "pinning",
     "processes",
+    "rates",
+    "read_times",
     "repeated_batches",
+    "restart",
+    "restart_costs",
     "run_shares",
     "shared_epoch",
     "speedup",
+    "staged_run",
+    "staging",
     "step_anatomy",
+    "step_lengths",
     "throughputs",
     "time_shares",
     "update_agreement",

@@ -2,12 +2,13 @@
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from course.faults import Failure
 from course.figures.style import GREY, PALE, arrow, box, canvas, plots, rank_colour
 from course.launch import Run
 
-FIRST, AGAIN, LOST = "#0072B2", "#E69F00", "#D55E00"
+STARTING, FIRST, AGAIN, LOST = "#9ca3af", "#0072B2", "#E69F00", "#D55E00"
 
 
 def restart(hosts: int = 2, slots: int = 2) -> Figure:
@@ -31,7 +32,8 @@ def restart(hosts: int = 2, slots: int = 2) -> Figure:
                 arrow(ax, (middle, 1.73), (middle, 2.12), rank_colour(0))
             else:
                 arrow(ax, (middle, 2.12), (middle, 1.73), rank_colour(0))
-    box(ax, 0.35, 2.15, 8.3, 0.5, "broadcast: epoch 2, and the file's bytes", rank_colour(0))
+    text = "broadcast: epoch 2, and the file's bytes"
+    box(ax, 0.35, 2.15, 8.0, 0.5, text, rank_colour(0), face="#dbe8f2")
     return figure
 
 
@@ -63,13 +65,16 @@ def restart_costs(whole: Run, failure: Failure, resumed: Run) -> Figure:
         starts = [epoch.start for epoch in run.records[0].epochs] if run else failure.epoch_starts
         last = run.records[0].epochs[-1].end if run else failure.killed
         first = epochs - len(starts) + 1 if run else 1
-        _segment(ax, name, 0, starts[0] - began, "#9ca3af", "start and imports")
+        _segment(ax, name, 0, starts[0] - began, STARTING, "")
         for number, (start, end) in enumerate(zip(starts, [*starts[1:], last], strict=True), start=first):
             lost = run is None and number > len(failure.losses)
             _segment(ax, name, start - began, end - start, LOST if lost else FIRST, str(number))
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
-    ax.set(title="Where the seconds go: epochs by their numbers, and what was lost", xlabel="seconds since each start")
+    ax.set(title="Where the seconds go", xlabel="seconds since the start")
+    kinds = {"start and imports": STARTING, "epoch, by its number": FIRST, "lost": LOST}
+    handles = [Patch(color=colour, label=name) for name, colour in kinds.items()]
+    ax.legend(handles=handles, frameon=False, fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=3)
     return figure
 
 

@@ -92,9 +92,10 @@ def overlaps(runs: dict[str, Run], epoch: int = 0) -> Figure:
             text = "" if row == column else f"{common[row, column]:.0%}"
             ax.text(column, row, text, ha="center", va="center")
         distinct, samples = len(set.union(*shares)), run.records[0].samples["train"]
-        ax.set(title=f"{title}: {distinct} of {samples} images", xticks=range(run.np), yticks=range(run.np))
-        ax.set_xticklabels([f"rank {rank}" for rank in range(run.np)])
-        ax.set_yticklabels([f"of rank {rank}'s" for rank in range(run.np)])
+        ax.set(title=f"{title}: {distinct} of {samples} images")
+        ax.set(ylabel="of the images of …", xlabel="… so many are drawn by this one, too")
+        ax.set_xticks(range(run.np), [f"rank {rank}" for rank in range(run.np)])
+        ax.set_yticks(range(run.np), [f"rank {rank}" for rank in range(run.np)])
         ax.tick_params(length=0)
         ax.grid(visible=False)
         ax.spines[:].set_visible(False)

@@ -1,0 +1,85 @@
+"""The learning rate of many ranks: the idea, the rates that ranks used, and what a rate does to the loss."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from course.figures.style import GREY, arrow, box, canvas, plots, rank_colour
+from course.launch import Run
+
+DROPS = (30, 60, 80)  # epochs from which on the programs take a tenth of the rate
+COLOURS = ("#9ca3af", "#db2777", "#0f766e", "#7c3aed")  # of ways to train: not those of ranks
+
+
+def step_lengths(np_ranks: int = 4) -> Figure:
+    """The way through N batches: N steps of one process, one step of N ranks, and one that is N times as long."""
+    figure, ax = canvas(9, 2.9)
+    left, length = 3.0, 5.6 / np_ranks
+    rows = (
+        (2.35, "one process", "a step for each batch", np_ranks, length),
+        (1.35, f"{np_ranks} ranks, same rate", "one step, by the mean gradient", 1, length),
+        (0.35, f"{np_ranks} ranks, longer step", f"rate times {np_ranks}", 1, length * np_ranks),
+    )
+    for y, name, text, count, long in rows:
+        ax.text(0.1, y + 0.12, name, fontsize=10, va="center", weight="bold")
+        ax.text(0.1, y - 0.16, text, fontsize=9, va="center", color=GREY)
+        for step in range(count):
+            colour = rank_colour(step) if count > 1 else "#111827"
+            arrow(ax, (left + step * long, y), (left + (step + 1) * long, y), colour)
+    for batch in range(np_ranks):
+        x = left + (batch + 0.5) * length
+        box(ax, x - 0.45, 2.5, 0.9, 0.32, f"batch {batch}", rank_colour(batch), size=9)
+    return figure
+
+
+def expected_rate(epochs_done: float, base_lr: float, size: int, warmup_epochs: int) -> float:
+    """Return the learning rate of the step that ends after so many epochs, by the rule of step 11."""
+    if epochs_done <= warmup_epochs:
+        return base_lr * (1 + epochs_done / warmup_epochs * (size - 1))
+    return base_lr * size * 0.1 ** sum(epochs_done > start for start in DROPS)
+
+
+def rates(run: Run, base_lr: float, warmup_epochs: int) -> Figure:
+    """The rate of each epoch's last step, a mark for each rank, on the line of what is expected."""
+    figure, (left, right) = plots(2, height=3.2)
+    epochs = len(run.records[0].epochs)
+    line = np.linspace(0, epochs, 40 * epochs + 1)
+    expected = [expected_rate(done, base_lr, run.np, warmup_epochs) for done in line]
+    for ax, last in ((left, min(epochs, 2 * warmup_epochs)), (right, epochs)):
+        ax.plot(line, expected, color="#d1d5db", linewidth=5, label="expected")
+        for record in run.records:
+            used = [epoch.final_logs["lr"] for epoch in record.epochs]
+            size = 9 - 4 * record.rank / run.np  # equal marks lie on each other and all show
+            ax.plot(
+                range(1, epochs + 1), used, "o", color=rank_colour(record.rank), markersize=size,
+                markerfacecolor="none", label=f"rank {record.rank}",
+            )  # fmt: skip
+        ax.set(xlabel="epochs done", ylabel="learning rate", xlim=(-0.02 * last, 1.02 * last))
+    top = 1.25 * base_lr * run.np
+    left.set(title=f"Warm-up: the first {warmup_epochs} epochs", ylim=(0, top))
+    left.axhline(base_lr, color=GREY, linewidth=0.8, linestyle=":")
+    left.text(2 * warmup_epochs, base_lr, "one process", color=GREY, va="bottom", ha="right", fontsize=9)
+    right.set(title="All epochs", yscale="log")
+    right.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def learning_curves(panels: dict[str, dict[str, list[Run]]], samples: int, log: str = "loss") -> Figure:
+    """What a log of Keras did over the images that all ranks saw: the mean of some runs, and thin lines for each.
+
+    Args:
+        panels: title -> name of a way to train -> its runs, which differ by their seeds.
+        samples: how many images an epoch has.
+        log: which of the logs.
+    """
+    figure, axes = plots(len(panels), height=3.2)
+    names = dict.fromkeys(name for ways in panels.values() for name in ways)
+    colours = dict(zip(names, COLOURS, strict=False))
+    for ax, (title, ways) in zip(axes, panels.items(), strict=True):
+        for name, runs in ways.items():
+            curves = np.array([[epoch.final_logs[log] for epoch in run.records[0].epochs] for run in runs])
+            seen = samples * np.arange(1, curves.shape[1] + 1)
+            ax.plot(seen, curves.T, color=colours[name], linewidth=0.8, alpha=0.5)
+            ax.plot(seen, curves.mean(axis=0), color=colours[name], linewidth=2.5, label=name)
+        ax.set(title=title, xlabel="images seen by all ranks", ylabel=f"training {log}, mean of an epoch")
+        ax.legend(frameon=False, fontsize=9)
+    return figure

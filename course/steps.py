@@ -132,9 +132,10 @@ STEPS = (
         8,
         "Bring the data to every host",
         Check(
-            "One rank of each host copies the data there, the others wait for it, and rank 0 copies the results back",
+            "One rank a host copies the data there, the others wait or end with it, and rank 0 copies results back",
             "Where hvd.local_rank() is 0, store.download(args.data_url, args.cache_dir) brings the data. An "
-            "hvd.allreduce that all ranks call holds everybody until they are there. Last, on rank 0: store.upload.",
+            "hvd.allreduce that all ranks call holds everybody until they are there, and can carry the news that "
+            "a copy failed. Last, on rank 0: store.upload.",
         ),
     ),
     _imagenet(

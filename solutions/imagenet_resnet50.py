@@ -62,7 +62,7 @@ verbose = 1 if hvd.rank() == 0 else 0
 
 # --- Data -------------------------------------------------------------------------------------------------------------
 
-# TODO: Step 8: let one rank of each host copy the data to args.cache_dir, and all others wait for it
+# TODO: Step 8: let one rank of each host copy the data to args.cache_dir; all others wait for it, or end if it fails
 data_dir = Path(args.data_url)
 
 train_gen = ImageDataGenerator(

@@ -24,7 +24,7 @@ from course.figures.measured import (
     update_agreement,
     weight_distance,
 )
-from course.figures.rates import learning_curves, rates, step_lengths
+from course.figures.rates import learning_curves, learning_rates, step_lengths
 from course.figures.restarts import loss_across_restart, restart, restart_costs
 from course.figures.shares import dealt_out, epoch_maps, overlaps, repeated_batches, throughputs
 from course.figures.staging import read_times, staged_run, staging
@@ -41,13 +41,13 @@ __all__ = [
     "images",
     "images_per_second",
     "learning_curves",
+    "learning_rates",
     "lines_printed",
     "loss_across_restart",
     "one_voice",
     "overlaps",
     "pinning",
     "processes",
-    "rates",
     "read_times",
     "repeated_batches",
     "restart",

@@ -38,7 +38,7 @@ def expected_rate(epochs_done: float, base_lr: float, size: int, warmup_epochs: 
     return base_lr * size * 0.1 ** sum(epochs_done > start for start in DROPS)
 
 
-def rates(run: Run, base_lr: float, warmup_epochs: int) -> Figure:
+def learning_rates(run: Run, base_lr: float, warmup_epochs: int) -> Figure:
     """The rate of each epoch's last step, a mark for each rank, on the line of what is expected."""
     figure, (left, right) = plots(2, height=3.2)
     epochs = len(run.records[0].epochs)

@@ -45,22 +45,23 @@ def read_times(ways: dict[str, float]) -> Figure:
     return figure
 
 
-def staged_run(run: Run, folders: dict[str, str | Path]) -> Figure:
-    """When each file in these folders was written, as a tick, and when each rank trained, as a bar.
+def staged_run(run: Run, images: dict[str, str | Path], results: str | Path) -> Figure:
+    """When each image and each result was written, as a tick, and when each rank trained, as a bar.
 
-    A folder is given by the name of its row. Seconds count from when mpirun began.
+    images holds the folder of each host's copy by the name of the host, results is the folder that the run's results
+    went to. Seconds count from when mpirun began.
     """
     figure, (ax,) = plots()
-    figure.set_size_inches(9, 0.4 * (len(folders) + run.np) + 0.9)
-    for name, folder in folders.items():
+    figure.set_size_inches(9, 0.4 * (len(images) + run.np + 1) + 0.9)
+    rows = [f"{host}'s images" for host in images] + [f"rank {rank} trains" for rank in range(run.np)] + ["results"]
+    for row, folder in [*enumerate(images.values()), (len(rows) - 1, results)]:
         written = [path.stat().st_mtime - run.began for path in Path(folder).rglob("*") if path.is_file()]
-        ax.barh(name, 0)  # gives the row its place and its name
-        ax.eventplot(written, lineoffsets=[len(ax.patches) - 1], linelengths=0.6, colors=GREY, linewidths=0.8)
+        ax.eventplot(written, lineoffsets=[row], linelengths=0.6, colors=GREY, linewidths=0.8)
     for record in run.records:
         start, end = record.epochs[0].start - run.began, record.epochs[-1].end - run.began
-        ax.barh(f"rank {record.rank} trains", end - start, left=start, color=rank_colour(record.rank), height=0.6)
-    ax.set(xlabel="seconds since mpirun began", xlim=(0, run.seconds))
-    ax.invert_yaxis()
+        ax.barh(len(images) + record.rank, end - start, left=start, color=rank_colour(record.rank), height=0.6)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.set(xlabel="seconds since mpirun began", xlim=(0, run.seconds), ylim=(len(rows) - 0.5, -0.5))
     ax.grid(axis="y", visible=False)
     ax.grid(axis="x", color="#e5e7eb", linewidth=0.8)
     return figure

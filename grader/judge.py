@@ -151,6 +151,8 @@ def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
                 told = "it waits in a collective for a rank that has ended already"
             shown = f"\n{rank.traceback}" if rank.traceback and told == rank.error else ""
             return _ending("failed", number, f"{where} fails: {told}{shown}", rank.error_line)
+        if rank.ended_for == "others":
+            return _ending("failed", number, f"{where} waits for a rank that has ended already.")
         if rank.ended_for:
             return _ending("failed", number, f"{where} does not end: it was ended after {seconds:g} s.")
         if rank.exit < 0:
@@ -166,7 +168,7 @@ def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
 
 def _is_aftermath(rank: facts.RankFacts) -> bool:
     """Whether a rank's end looks like the consequence of another's."""
-    told = f"{rank.error or ''}{rank.stderr}"
+    told = rank.error or rank.stderr
     return (
         "Horovod has been shut down" in told
         or "HorovodInternalError" in told

@@ -51,6 +51,7 @@ if args.seed is not None:
 if not tf.config.list_physical_devices("GPU"):
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * args.cpu_devices)
+    tf.config.threading.set_intra_op_parallelism_threads(1)  # a device computes on a core
 
 strategy = tf.distribute.MirroredStrategy()  # all GPUs; where there is none, all the CPU's devices
 devices = strategy.num_replicas_in_sync

@@ -64,7 +64,7 @@ def _judge_copies(ranks: list[RankFacts], expected: list[RankFacts], source: Sou
             if facts.rank in copiers and facts.files["copied"] < needed and not facts.fits:
                 message = f"{facts.where} copies {facts.files['copied']} of {needed} files. Expected: all of them."
                 return Finding(message, line, explains=True)
-            if facts.rank not in copiers and copiers and facts.files and not facts.fits and facts.error:
+            if facts.files and not facts.files["copied"] and "FileNotFoundError" in (facts.error or ""):
                 message = f"{facts.where} does not wait until the data are on its host: {facts.error}"
                 return Finding(message, facts.error_line or line, explains=True)
     return None

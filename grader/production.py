@@ -77,7 +77,7 @@ def _judge_results(ranks: list[RankFacts], source: Source) -> Finding | None:
         if not facts.files or not facts.fits:
             return None  # it does not get that far, as another check says
         if facts.rank and facts.files["results_written"]:
-            return Finding(f"{facts.where} copies results too. Expected: rank 0 alone.", line)
+            return Finding(f"{facts.where} copies results too. Expected: rank 0 alone.", line, explains=True)
     files = ranks[0].files
     missing = {Path(name).name for name in files["left"]} - set(files["kept"])
     if not files["left"] or not files["kept"]:

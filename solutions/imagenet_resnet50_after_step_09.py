@@ -98,9 +98,9 @@ def steps_of(images):
     return math.ceil(math.ceil(images.samples / hvd.size()) / images.batch_size)
 
 
-def share_of(images, first_epoch):
-    """Yield the batches of this rank's share of the images, epoch after epoch without end."""
-    for epoch in itertools.count(first_epoch):
+def share_of(images, epochs):
+    """Yield the batches of this rank's share of the images in each of the epochs."""
+    for epoch in epochs:
         # Step 9: the same order on every rank, since the seed is the same, and another one in each epoch.
         order = np.random.default_rng(epoch).permutation(images.samples)
         # Step 9: as many images for every rank: where they do not come out even, the first ones are taken again.
@@ -197,13 +197,14 @@ if hvd.rank() == 0:
     callbacks.append(tf.keras.callbacks.ModelCheckpoint(f"{args.log_dir}/{args.checkpoint_format}"))
 
 model.fit(
-    share_of(train_iter, initial_epoch),
+    share_of(train_iter, itertools.count(initial_epoch)),
     steps_per_epoch=steps_of(train_iter),
     initial_epoch=initial_epoch,
     epochs=args.epochs,
     callbacks=callbacks,
     verbose=verbose,
-    validation_data=share_of(val_iter, initial_epoch),
+    # Step 9: one order for all validations. Each throws away what Keras has read ahead, and the next begins anywhere.
+    validation_data=share_of(val_iter, itertools.repeat(0)),
     validation_steps=steps_of(val_iter),
 )
 

@@ -37,12 +37,12 @@ UPLOAD = (
 RESULTS = f"if hvd.rank() == 0:\n{SAVE_WEIGHTS}{UPLOAD}"
 
 COUNT = "    return math.ceil(math.ceil(images.samples / hvd.size()) / images.batch_size)\n"
-EPOCHS = "    for epoch in itertools.count(first_epoch):\n"
+EPOCHS = "    for epoch in epochs:\n"
 SHUFFLE = "np.random.default_rng(epoch).permutation(images.samples)"
 PAD = "np.resize(order, math.ceil(images.samples / hvd.size()) * hvd.size())"
 TAKE = "order[hvd.rank() :: hvd.size()]"
-TRAIN = "    share_of(train_iter, initial_epoch),\n    steps_per_epoch=steps_of(train_iter),\n"
-VALIDATE = "    validation_data=share_of(val_iter, initial_epoch),\n    validation_steps=steps_of(val_iter),\n"
+TRAIN = "    share_of(train_iter, itertools.count(initial_epoch)),\n    steps_per_epoch=steps_of(train_iter),\n"
+VALIDATE = "    validation_data=share_of(val_iter, itertools.repeat(0)),\n    validation_steps=steps_of(val_iter),\n"
 
 PARTIAL = '        partial = path.with_suffix(".partial")\n'
 SAVE = '        self.model.save(partial, save_format="h5")\n'
@@ -345,7 +345,7 @@ _STEP_9 = (
                 "        images.n = len(images.index_array)\n"
                 "        for batch in range(len(images)):\n"
                 "            yield images[batch]\n\n\n"
-                "def share_of(images, first_epoch):\n"
+                "def share_of(images, epochs):\n"
                 "    orders = [np.random.permutation(images.samples) for _ in range(args.epochs)]\n"
                 "    return batches_of(images, broadcast_object(orders, root_rank=0))\n\n\n",
             ),
@@ -369,7 +369,7 @@ _STEP_9 = (
         (
             (
                 SHARE_OF,
-                "def share_of(images, first_epoch):\n"
+                "def share_of(images, epochs):\n"
                 "    def read(path, label):\n"
                 "        image = tf.io.decode_image(tf.io.read_file(path), channels=3, expand_animations=False)\n"
                 "        image = resnet50.preprocess_input(tf.image.resize(image, shape))\n"
@@ -889,7 +889,7 @@ _WRONG_8 = (
                 f"if hvd.rank() == 0:\n{SAVE_WEIGHTS}"
                 "for rank in range(hvd.size()):\n"
                 "    hvd.allreduce(0)\n"
-                "    if hvd.rank() == rank:\n"
+                "    if hvd.rank() == rank and Path(args.log_dir).exists():\n"
                 "        store.upload(args.log_dir, args.train_url)\n",
             ),
         ),
@@ -922,13 +922,16 @@ _WRONG_8 = (
         "results copied by the last rank",
         8,
         (_results("if hvd.rank() == hvd.size() - 1:", "    store.upload(args.log_dir, args.train_url)"),),
-        8,
+        0,  # on another host there are none
     ),
     Variant("results copied by nobody", 8, ((UPLOAD, ""),), 8),
     Variant(
         "results copied before training",
         8,
-        ((UPLOAD, ""), (BEFORE_FIT, f"if hvd.rank() == 0:\n{UPLOAD}{BEFORE_FIT}")),
+        (
+            (UPLOAD, ""),
+            (BEFORE_FIT, f"if hvd.rank() == 0:\n    Path(args.log_dir).mkdir()\n{UPLOAD}{BEFORE_FIT}"),
+        ),
         8,
     ),
     Variant("results copied before the weights are there", 8, ((SAVE_WEIGHTS + UPLOAD, UPLOAD + SAVE_WEIGHTS),), 8),
@@ -960,7 +963,7 @@ _WRONG_8 = (
         ),
         8,
     ),
-    Variant("results copied the wrong way", 8, ((UPLOAD, "    store.upload(args.train_url, args.log_dir)\n"),), 8),
+    Variant("results copied the wrong way", 8, ((UPLOAD, "    store.upload(args.train_url, args.log_dir)\n"),), 0),
     Variant("results copied into the cache", 8, ((UPLOAD, "    store.upload(args.log_dir, args.cache_dir)\n"),), 8),
 )
 
@@ -1000,7 +1003,7 @@ _WRONG_9 = (
     ),
     Variant("one seed for all epochs", 9, (("default_rng(epoch)", "default_rng(0)"),), 9),
     Variant("no shuffling", 9, ((SHUFFLE, "np.arange(images.samples)"),), 9),
-    Variant("epochs never counted", 9, (("itertools.count(first_epoch)", "itertools.repeat(first_epoch)"),), 9),
+    Variant("epochs never counted", 9, (("itertools.count(initial_epoch)", "itertools.repeat(initial_epoch)"),), 9),
     Variant(
         "blocks that overlap",
         9,
@@ -1038,7 +1041,10 @@ _WRONG_9 = (
     Variant(
         "share made and not given to fit",
         9,
-        ((TRAIN, _UNSHARED), (BEFORE_FIT, f"train_share = share_of(train_iter, initial_epoch)\n{BEFORE_FIT}")),
+        (
+            (TRAIN, _UNSHARED),
+            (BEFORE_FIT, f"train_share = share_of(train_iter, itertools.count(initial_epoch))\n{BEFORE_FIT}"),
+        ),
         9,
     ),
     Variant(
@@ -1046,7 +1052,7 @@ _WRONG_9 = (
         9,
         (
             (
-                "    share_of(train_iter, initial_epoch),",
+                "    share_of(train_iter, itertools.count(initial_epoch)),",
                 "    itertools.islice(train_iter, hvd.rank(), None, hvd.size()),",
             ),
         ),
@@ -1056,10 +1062,10 @@ _WRONG_9 = (
         "validation on rank 0's share alone",
         9,
         (
-            ("def share_of(images, first_epoch):", "def share_of(images, first_epoch, rank):"),
+            ("def share_of(images, epochs):", "def share_of(images, epochs, rank):"),
             (TAKE, "order[rank :: hvd.size()]"),
-            ("share_of(train_iter, initial_epoch)", "share_of(train_iter, initial_epoch, hvd.rank())"),
-            ("share_of(val_iter, initial_epoch)", "share_of(val_iter, initial_epoch, 0)"),
+            ("itertools.count(initial_epoch))", "itertools.count(initial_epoch), hvd.rank())"),
+            ("itertools.repeat(0))", "itertools.repeat(0), 0)"),
         ),
         9,
     ),

@@ -131,12 +131,7 @@ def script(
         )
     if np % hosts:
         raise RunError(f"{np} ranks do not fill {hosts} hosts evenly. Take a multiple of {hosts} ranks.")
-    arguments = [
-        part
-        for name, value in flags.items()
-        if value is not None
-        for part in (f"--{name.replace('_', '-')}", str(value))
-    ]
+    arguments = command_line(flags)
     layout = ["--host", ",".join(f"host-{host}:{np // hosts}" for host in range(hosts))] if hosts > 1 else []
     shown = ["mpirun", "-np", str(np), *layout, "python", str(path).removeprefix(f"{ROOT}/"), *arguments]
     variables = dict(variables or {})
@@ -153,6 +148,16 @@ def script(
         run = mpirun(command, np, timeout=timeout, say=say, variables=variables, shown=shlex.join(shown))
         run.records = watch.read(Path(directory))
     return run
+
+
+def command_line(flags: dict[str, object]) -> list[str]:
+    """Return a script's arguments: {"epochs": 3} becomes ["--epochs", "3"], and None leaves a flag out."""
+    return [
+        part
+        for name, value in flags.items()
+        if value is not None
+        for part in (f"--{name.replace('_', '-')}", str(value))
+    ]
 
 
 def mpirun(

@@ -20,6 +20,8 @@ from course.steps import Step
 
 TIMEOUT = 900  # seconds a notebook may take
 
+LEFT = ("logs", "images", "cache", "results", "host-*")  # by whoever ran a lesson in its own folder
+
 # What a notebook is given besides np, profile and script: the CPU's figures are the notebooks' own.
 PARAMETERS = {"cpu": {}, "gpu": {"train_samples": 6000, "test_samples": 1000}}
 
@@ -124,7 +126,7 @@ def execute(notebook: Path, out: Path, title: str, parameters: dict, display: Di
     with tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch:
         # The lesson's other files come along, but not a learner's own.
         shutil.copytree(
-            notebook.parent, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", "logs", ".*")
+            notebook.parent, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", *LEFT, ".*")
         )
         try:
             papermill.execute_notebook(

@@ -36,7 +36,7 @@ def scripts(
     Raises:
         launch.RunError: a program failed, as for launch.script(), or did not train for as many epochs.
     """
-    lines = [[str(path), *_arguments(flags | {"epochs": epochs})] for path, flags in programs.values()]
+    lines = [[str(path), *launch.command_line(flags | {"epochs": epochs})] for path, flags in programs.values()]
     names = iter(programs)
 
     def follow(line: str) -> None:
@@ -57,10 +57,6 @@ def scripts(
         )
         for number, name in enumerate(programs)
     }
-
-
-def _arguments(flags: dict[str, object]) -> list[str]:
-    return [part for name, value in flags.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 
 
 def main(flag: str, programs: str) -> None:

@@ -75,7 +75,7 @@ def weight_distance(topologies: list[list[RankFacts]]) -> Figure:
 def images_trained_on(topologies: list[list[RankFacts]]) -> Figure:
     """Which images each rank trained on in the first epoch: a column an image, and a mark for each time."""
     figure, axes = plots(len(topologies), height=1.7)
-    figure.set_figwidth(7.2)
+    figure.set_figwidth(7.6)
     epochs = [[facts.fits[0]["epochs"][0]["images"] for facts in ranks] for ranks in topologies]
     images = sorted({image for shares in epochs for share in shares for image in share})
     for ax, ranks, shares in zip(axes, topologies, epochs, strict=True):
@@ -84,18 +84,22 @@ def images_trained_on(topologies: list[list[RankFacts]]) -> Figure:
             ax.plot(columns, [facts.rank] * len(share), "s", color=rank_colour(facts.rank), alpha=0.5)
         ax.set(title=ranks[0].topology, xlabel="image", xlim=(0, len(images) + 1), ylim=(len(ranks) - 0.5, -0.5))
         ax.set_yticks(range(len(ranks)), [f"rank {facts.rank}" for facts in ranks])
+        ax.locator_params(axis="x", integer=True)
     return figure
 
 
 def learning_rates(topologies: list[list[RankFacts]]) -> Figure:
     """The learning rate of each batch on rank 0, between that of one process and that of all together."""
     figure, axes = plots(len(topologies), height=2.1)
-    figure.set_figwidth(7.2)
+    figure.set_figwidth(7.6)
     for ax, ranks in zip(axes, topologies, strict=True):
         rates = [batch["rate"] for batch in ranks[0].fits[0]["batches"]]
-        for height, text in ((BASE_LR, "one process"), (BASE_LR * len(ranks), f"times {len(ranks)}")):
+        for height, text, side in (
+            (BASE_LR, "one process", "top"),
+            (BASE_LR * len(ranks), f"times {len(ranks)}", "bottom"),
+        ):
             ax.axhline(height, color=GREY, linestyle=":")
-            ax.annotate(text, (1, height), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=GREY)
+            ax.annotate(text, (1, height), xycoords=("axes fraction", "data"), ha="right", va=side, color=GREY)
         ax.plot(range(1, len(rates) + 1), rates, marker="o", color=rank_colour(0))
         ax.set(title=ranks[0].topology, xlabel="batch", ylim=(0, 1.25 * max(*rates, BASE_LR * len(ranks))))
     axes[0].set_ylabel("learning rate")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from course import launch
 from course.steps import Step
 
 # Batches of the training and of the test set where a check counts them. However a share is rounded, one for two ranks
@@ -88,4 +89,4 @@ def imagenet(epochs: int, data_url: str = IMAGES) -> tuple[str, ...]:
 
 
 def _flags(**values: object) -> tuple[str, ...]:
-    return tuple(part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value)))
+    return tuple(launch.command_line(values))

@@ -17,7 +17,7 @@ from conftest import listen_to_interrupts
 from nbgrader.api import Gradebook
 from school import School
 
-from course.steps import ROOT, STEPS, get
+from course.steps import ROOT, STEPS, get, up_to
 from grader import sandbox
 from grader.classroom import autograde, grade, release, verdicts
 from grader.judge import GRADER
@@ -80,7 +80,7 @@ def test_a_lesson_is_released_with_a_graded_cell_a_check_and_without_the_solutio
     lesson = release.lesson(step)
     named = [cell.metadata.nbgrader for cell in lesson.cells if "nbgrader" in cell.metadata]
     points = {cell["grade_id"]: cell["points"] for cell in named if not cell["solution"]}
-    assert points == {other.name: other.check.points for other in GRADED if other.number <= step.number}
+    assert points == {other.name: other.check.points for other in up_to(step.number)}
     assert [cell["grade_id"] for cell in named if cell["solution"]] == ["in-your-own-words"]
     assert not any("exercise.solution" in cell.source for cell in lesson.cells)
 
@@ -91,6 +91,7 @@ def test_what_an_instructor_tried_out_is_not_released(tmp_path):
     lesson = school.course / "notebooks" / STEP.name
     (lesson / STEP.script).write_text(HONEST)
     (lesson / "fashion_mnist.backup_1.py").write_text(HONEST)
+    (lesson / "another.ipynb").write_text((lesson / f"{STEP.name}.ipynb").read_text())
     (lesson / "logs").mkdir()
     (lesson / "logs" / "events").write_text(HONEST)
     school.release(STEP)

@@ -79,9 +79,6 @@ def assert_as_it_was(host):
     assert [path.name for path in host.iterdir()] == ["cache"]
 
 
-# --- Copying ----------------------------------------------------------------------------------------------------------
-
-
 def test_what_was_uploaded_is_downloaded(url, tmp_path):
     images = make(tmp_path / "images")
     store.upload(images, url, progress=False)

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from rich.progress import track
 
+from course import steps
 from course.steps import ROOT
 from grader.judge import judge
 from grader.pool import Pool
 
 sys.path.insert(0, str(ROOT / "tests"))
+import corpus_production as production
 from corpus import CORRECT
 from corpus_wrong import WRONG
 from hostile import HOSTILE
@@ -23,16 +25,17 @@ JOBS = 2
 
 def measure() -> dict:
     """Return {"scripts", "times", "wrong": [what was not judged right], "unlike": [whose reports differed]}."""
-    rows = (*CORRECT, *WRONG, *HOSTILE)
+    rows = (*CORRECT, *WRONG, *production.CORRECT, *production.WRONG, *HOSTILE)
     with tempfile.TemporaryDirectory() as folder, Pool() as pool, ThreadPoolExecutor(JOBS) as threads:
 
         def judged(number: int):
-            path = Path(folder) / f"{number}" / "fashion_mnist.py"
+            row = rows[number % len(rows)]
+            path = Path(folder) / f"{number}" / steps.get(row.step).script
             path.parent.mkdir(exist_ok=True)
-            text = rows[number % len(rows)].text()
+            text = row.text()
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
-            report = judge(path, rows[number % len(rows)].step, pool)
-            report.file, report.runs = "fashion_mnist.py", None
+            report = judge(path, row.step, pool)
+            report.file, report.runs = path.name, None
             return report
 
         total = TIMES * len(rows)

@@ -30,10 +30,8 @@ def judge_staged(runs: Runs, expected: Runs, source: Source) -> Finding | None:
     for facts in runs.aside.get("no-data", []):
         line = source.line_of("allreduce", "barrier", "broadcast_object", "allgather_object", "download")
         where = f"Where the data cannot be copied, rank {facts.rank}"
-        if facts.ended_for:
-            return Finding(
-                f"{where} never ends: it waits for a rank that has given up. Expected: an error on each.", line
-            )
+        if facts.ended_for not in (None, "others"):  # one whose own error ends it takes the others with it
+            return Finding(f"{where} never ends. Expected: an error on each.", line)
         if facts.fits or facts.exit == 0:
             return Finding(f"{where} goes on as if they were there. Expected: every rank ends with an error.", line)
     return None
@@ -74,6 +72,9 @@ def _judge_results(ranks: list[RankFacts], source: Source) -> Finding | None:
     """What of the logs got to where results are kept, and by whom."""
     line = source.line_of("upload", "put", "train_url", "save_weights")
     for facts in ranks:
+        if facts.files and (facts.fits or facts.files["copied"]) and "StoreError" in (facts.error or ""):
+            message = f"{facts.where} cannot copy the results: {facts.error} Expected: rank 0 does, after training."
+            return Finding(message, facts.error_line, explains=True)
         if not facts.files or not facts.fits:
             return None  # it does not get that far, as another check says
         if facts.rank and facts.files["results_written"]:
@@ -114,13 +115,9 @@ def judge_shares(runs: Runs, expected: Runs, source: Source) -> Finding | None:
             finding = _judge_epoch(f"epoch {number}, {where}", [own["images"] for own in epoch], line)
             if finding:
                 return finding
-            validated = {image for own in epoch for image in own["validation_images"]}
-            if len(validated) <= VAL_IMAGES - len(ranks) * BATCH:
-                return Finding(
-                    f"All ranks together validate on {len(validated)} of {VAL_IMAGES} images (epoch {number}, "
-                    f"{where}). Expected: on all of them.",
-                    source.line_of("validation_data", "val_iter"),
-                )
+            finding = _judge_validation(f"epoch {number}, {where}", [own["validation_images"] for own in epoch], source)
+            if finding:
+                return finding
         for facts in ranks:
             first, second, *_ = [own["images"] for own in facts.fits[0]["epochs"]] + [[], []]
             if first and first == second:
@@ -156,6 +153,18 @@ def _judge_epoch(where: str, shares: list[list[str]], line: int | None) -> Findi
     if len(holders) <= TRAIN_IMAGES - size * BATCH:
         message = f"The ranks together train on {len(holders)} of {TRAIN_IMAGES} images ({where})."
         return Finding(f"{message} Expected: on all of them.", line)
+    return None
+
+
+def _judge_validation(where: str, shares: list[list[str]], source: Source) -> Finding | None:
+    """Hold the images that the ranks validate on in an epoch against each other: shares, or all images on each."""
+    line = source.line_of("validation_data", "val_iter")
+    holders = Counter(image for share in shares for image in set(share))
+    if all(len(set(share)) == VAL_IMAGES for share in shares):
+        return None
+    if sum(count > 1 for count in holders.values()) >= len(shares) or len(holders) <= VAL_IMAGES - len(shares) * BATCH:
+        message = f"All ranks together validate on {len(holders)} of {VAL_IMAGES} images ({where})."
+        return Finding(f"{message} Expected: on all of them, each rank on its share.", line)
     return None
 
 

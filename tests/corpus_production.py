@@ -922,7 +922,7 @@ _WRONG_8 = (
         "results copied by the last rank",
         8,
         (_results("if hvd.rank() == hvd.size() - 1:", "    store.upload(args.log_dir, args.train_url)"),),
-        0,  # on another host there are none
+        8,
     ),
     Variant("results copied by nobody", 8, ((UPLOAD, ""),), 8),
     Variant(
@@ -963,7 +963,7 @@ _WRONG_8 = (
         ),
         8,
     ),
-    Variant("results copied the wrong way", 8, ((UPLOAD, "    store.upload(args.train_url, args.log_dir)\n"),), 0),
+    Variant("results copied the wrong way", 8, ((UPLOAD, "    store.upload(args.train_url, args.log_dir)\n"),), 8),
     Variant("results copied into the cache", 8, ((UPLOAD, "    store.upload(args.log_dir, args.cache_dir)\n"),), 8),
 )
 

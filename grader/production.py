@@ -160,7 +160,7 @@ def _judge_validation(where: str, shares: list[list[str]], source: Source) -> Fi
     """Hold the images that the ranks validate on in an epoch against each other: shares, or all images on each."""
     line = source.line_of("validation_data", "val_iter")
     holders = Counter(image for share in shares for image in set(share))
-    if all(len(set(share)) == VAL_IMAGES for share in shares):
+    if all(len(set(share)) > VAL_IMAGES - BATCH for share in shares):  # Keras throws away what it has read ahead
         return None
     if sum(count > 1 for count in holders.values()) >= len(shares) or len(holders) <= VAL_IMAGES - len(shares) * BATCH:
         message = f"All ranks together validate on {len(holders)} of {VAL_IMAGES} images ({where})."
@@ -234,11 +234,15 @@ def _judge_restart(before: list[RankFacts], after: list[RankFacts], source: Sour
             f"{begin['iterations']} iterations, and no momentum. Expected: {end['iterations']}, and the momentum.",
             line,
         )
-    first, *others = [facts.fits[0]["batches"][0] for facts in after]
-    for rank, batch in enumerate(others, 1):
-        for what, name in (("after", "weights"), ("slots", "optimizer")):
-            if not close(first[what], batch[what]):
-                return Finding(f"Started again, rank {rank} goes on with {name} that are not those of rank 0.", line)
+    for number, batches in enumerate(zip(*(facts.fits[0]["batches"] for facts in after), strict=False), 1):
+        for rank, batch in enumerate(batches):
+            for what, name in (("after", "weights"), ("slots", "optimizer")):
+                if not close(batches[0][what], batch[what]):
+                    return Finding(
+                        f"Started again, rank {rank} has {name} after batch {number} that are not those of rank 0. "
+                        "Expected: the checkpoint's on every rank, and gradients that are averaged as before.",
+                        line,
+                    )
     return None
 
 

@@ -10,12 +10,14 @@ checkpoint. The network is that of He, Zhang, Ren and Sun, "Deep Residual Learni
 """
 
 import argparse
+import math
 import os
 import warnings
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # TensorFlow's start-up notes, not its warnings; set before import
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.keras import layers
 from tensorflow.keras.applications import resnet50
@@ -69,10 +71,18 @@ train_gen = ImageDataGenerator(
 )
 val_gen = ImageDataGenerator(preprocessing_function=resnet50.preprocess_input)
 
-# The batches are those of all devices together: fit() gives each device its part of every batch.
+# A batch is that of all devices together: fit() cuts it, and gives each device its part.
 shape = (args.image_size, args.image_size)
 train_iter = train_gen.flow_from_directory(data_dir / "train", shape, batch_size=args.batch_size * devices)
 val_iter = val_gen.flow_from_directory(data_dir / "val", shape, batch_size=args.val_batch_size * devices)
+
+
+def even(images):
+    """Yield batches that come out even: as many images for each device, since one that got none would fail."""
+    for x, y in images:
+        size = math.ceil(len(x) / devices) * devices
+        yield np.resize(x, (size, *x.shape[1:])), np.resize(y, (size, *y.shape[1:]))  # the first ones are taken again
+
 
 # --- Model ------------------------------------------------------------------------------------------------------------
 
@@ -153,12 +163,12 @@ callbacks = [
 ]
 
 model.fit(
-    (batch for batch in train_iter),
+    even(train_iter),
     steps_per_epoch=len(train_iter),
     initial_epoch=initial_epoch,
     epochs=args.epochs,
     callbacks=callbacks,
-    validation_data=(batch for batch in val_iter),
+    validation_data=even(val_iter),
     validation_steps=len(val_iter),
 )
 

@@ -16,6 +16,8 @@ LOOKED_UP = {
     4: ("?hvd.callbacks.BroadcastGlobalVariablesCallback",),
     5: ("?hvd.size",),
     6: ("?hvd.callbacks.MetricAverageCallback",),
+    8: ("?hvd.local_rank", "?hvd.allreduce", "?store.download", "?store.upload"),
+    9: ("?hvd.rank", "?numpy.random.default_rng"),
 }
 
 

@@ -1195,7 +1195,7 @@ _WRONG_10 = (
         (
             (
                 KEEPER,
-                "    names = Path(args.log_dir, args.checkpoint_format)\n"
+                '    names = f"{args.log_dir}/{args.checkpoint_format}"\n'
                 "    callbacks.append(tf.keras.callbacks.ModelCheckpoint(names))\n",
             ),
         ),

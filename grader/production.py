@@ -160,7 +160,7 @@ def _judge_validation(where: str, shares: list[list[str]], source: Source) -> Fi
     """Hold the images that the ranks validate on in an epoch against each other: shares, or all images on each."""
     line = source.line_of("validation_data", "val_iter")
     holders = Counter(image for share in shares for image in set(share))
-    if all(len(set(share)) > VAL_IMAGES - BATCH for share in shares):  # Keras throws away what it has read ahead
+    if all(len(share) >= VAL_IMAGES for share in shares):  # as many as there are, on every rank
         return None
     if sum(count > 1 for count in holders.values()) >= len(shares) or len(holders) <= VAL_IMAGES - len(shares) * BATCH:
         message = f"All ranks together validate on {len(holders)} of {VAL_IMAGES} images ({where})."

@@ -36,7 +36,7 @@ class Collective:
     timeline_end: float = 0.0  # the time of the timeline's last event
 
 
-def variables(path: str | Path) -> dict[str, str]:
+def timeline_variables(path: str | Path) -> dict[str, str]:
     """Return the environment variables that have Horovod write a timeline for read_timeline() to this file."""
     return {"HOROVOD_TIMELINE": str(Path(path).absolute()), **SETTINGS}
 
@@ -45,7 +45,7 @@ def read_timeline(path: str | Path) -> list[Collective]:
     """Return what a timeline tells of each collective, in the order in which the first ranks came to them.
 
     Args:
-        path: the file, of a run with variables().
+        path: the file, of a run with timeline_variables().
 
     Raises:
         OSError: the file cannot be read.
@@ -83,7 +83,7 @@ def read_timeline(path: str | Path) -> list[Collective]:
     return [collective for collective in collectives if collective.arrivals]
 
 
-def timeline(collectives: list[Collective], np: int) -> Figure:
+def ranks_over_time(collectives: list[Collective], np: int) -> Figure:
     """What each rank did: its own work in grey, waiting for other ranks hatched, and exchanging in full colour.
 
     A collective that never came about is named where a rank waits in it, with the ranks that were missing.
@@ -129,7 +129,7 @@ def timeline(collectives: list[Collective], np: int) -> Figure:
                 bar(rank, collective.start, end, color=rank_colour(rank), edgecolor=rank_colour(rank), linewidth=1.5)
     ax.set(xlabel=f"{name} since the first rank came to the first exchange shown", yticks=range(np))
     ax.set_yticklabels([f"rank {rank}" for rank in range(np)])
-    ax.set_xlim(0, (last - first) * unit)
+    ax.set_xlim(0, (last - first) * unit * 1.005)
     ax.invert_yaxis()
     ax.grid(visible=False)
     ax.legend(

@@ -270,6 +270,12 @@ def judge_rate(runs: Runs, expected: Runs, source: Source) -> Finding | None:
                 )
             if any(after < 0.999 * before for before, after in itertools.pairwise(rising)):
                 return Finding(f"{facts.where}: the learning rate falls while it should warm up.", line)
+            if rising[0] < 0.99 * BASE_LR and rising[-1] < 0.9 * full:
+                return Finding(
+                    f"{facts.where} warms up from {rising[0]:g} to {rising[-1]:g}, and then jumps. Expected: from "
+                    f"{BASE_LR:g} to {full:g}.",
+                    line,
+                )
             if later and not np.allclose(later, full, rtol=0.01):
                 shown = later[int(np.argmax(np.abs(np.asarray(later) - full)))]
                 return Finding(
@@ -277,6 +283,12 @@ def judge_rate(runs: Runs, expected: Runs, source: Source) -> Finding | None:
                     f"{len(ranks)} times that of one process.",
                     line,
                 )
+            known = {*right.fits[0]["callbacks"]} - {"LearningRateScheduler"}
+            if right.fits[0]["schedule"] and not set(fit["callbacks"]) - known:
+                message = (
+                    f"{facts.where}: nothing lowers the learning rate in later epochs any more. Expected: lr_schedule."
+                )
+                return Finding(message, source.line_of("lr_schedule", "callbacks"))
             for epoch, rate in right.fits[0]["schedule"].items():
                 own = fit["schedule"].get(epoch)
                 if own is not None and not np.isclose(own, rate, rtol=0.01):

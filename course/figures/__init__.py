@@ -24,10 +24,12 @@ from course.figures.measured import (
     update_agreement,
     weight_distance,
 )
+from course.figures.mirrored import one_process_or_many, side_by_side
 from course.figures.rates import learning_curves, learning_rates, step_lengths
 from course.figures.restarts import loss_across_restart, restart, restart_costs
 from course.figures.shares import dealt_out, epoch_maps, overlaps, repeated_batches, throughputs
 from course.figures.staging import read_times, staged_run, staging
+from course.figures.timeline import ranks_over_time, read_timeline, timeline_variables
 
 __all__ = [
     "accuracies",
@@ -44,16 +46,20 @@ __all__ = [
     "learning_rates",
     "lines_printed",
     "loss_across_restart",
+    "one_process_or_many",
     "one_voice",
     "overlaps",
     "pinning",
     "processes",
+    "ranks_over_time",
+    "read_timeline",
     "read_times",
     "repeated_batches",
     "restart",
     "restart_costs",
     "run_shares",
     "shared_epoch",
+    "side_by_side",
     "speedup",
     "staged_run",
     "staging",
@@ -61,6 +67,7 @@ __all__ = [
     "step_lengths",
     "throughputs",
     "time_shares",
+    "timeline_variables",
     "update_agreement",
     "weight_distance",
     "who_is_who",

@@ -56,7 +56,7 @@ def read_timeline(path: str | Path) -> list[Collective]:
     except json.JSONDecodeError as error:
         raise ValueError(f"{path} is not a whole timeline: {error}. Run the ranks again.") from None
     tensors, collectives = {}, []
-    latest: dict[int, Collective] = {}  # of each tensor, by its number: the trace gives a tensor where others have a pid
+    latest: dict[int, Collective] = {}  # of each tensor, by its number, which stands where others have a pid
     running: dict[int, list[str]] = defaultdict(list)  # the names of what has begun and not ended, likewise
     for event in events:
         number, phase, name = event.get("pid"), event["ph"], event.get("name", "")

@@ -20,7 +20,7 @@ def _object(required: dict) -> dict:
 
 
 _NAMES = {"type": "array", "items": {"type": "string"}}
-_STATE = _object({"weights": _NUMBERS, "slots": _NUMBERS, "iterations": {"type": "integer"}})
+_STATE = _object({"weights": _NUMBERS, "slots": _NUMBERS, "iterations": {"type": "integer"}, "variables": _NAMES})
 _FILES = _object(
     {name: {"type": "integer"} for name in ("copied", "read_in_training", "results_written", "wrote_checkpoints")}
     | dict.fromkeys(("left", "kept", "overwritten"), _NAMES)

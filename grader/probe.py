@@ -235,6 +235,7 @@ class Probe:
             "weights": self.project(model.trainable_weights),
             "slots": self.project(slots),
             "iterations": iterations,
+            "variables": [variable.name for variable in model.optimizer.variables()][:1000],
         }
 
     @staticmethod

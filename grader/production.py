@@ -234,6 +234,14 @@ def _judge_restart(before: list[RankFacts], after: list[RankFacts], source: Sour
             f"{begin['iterations']} iterations, and no momentum. Expected: {end['iterations']}, and the momentum.",
             line,
         )
+    for facts in after[1:]:
+        if facts.fits[0]["begin"]["variables"] != after[0].fits[0]["begin"]["variables"]:
+            return Finding(
+                f"Started again, rank {facts.rank} has an optimizer with other variables than rank 0's, and Horovod "
+                "would match them by their names: where training runs as a graph, both wait for good. Expected: the "
+                "checkpoint loaded on every rank.",
+                line,
+            )
     for number, batches in enumerate(zip(*(facts.fits[0]["batches"] for facts in after), strict=False), 1):
         for rank, batch in enumerate(batches):
             for what, name in (("after", "weights"), ("slots", "optimizer")):

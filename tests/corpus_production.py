@@ -646,15 +646,6 @@ _STEP_10 = (
     ),
     # The callback that broadcasts all variables brings them to the others after the first batch.
     Variant(
-        "weights and optimizer set by hand on rank 0",
-        10,
-        _state_by_hand(
-            "if hvd.rank() == 0:",
-            "    state = checkpoint_path(initial_epoch).read_bytes()",
-            *(f"    {line}" for line in _SET_BY_HAND),
-        ),
-    ),
-    Variant(
         "state of a model that rank 0 loads",
         10,
         (
@@ -1120,6 +1111,16 @@ _WRONG_10 = (
         (
             (SEND + LOAD, "    model = hvd.load_model(checkpoint_path(initial_epoch))\n"),
             ("if initial_epoch:\n", "if initial_epoch and hvd.rank() == 0:\n"),
+        ),
+        10,
+    ),
+    Variant(
+        "weights and optimizer set by hand on rank 0",
+        10,
+        _state_by_hand(
+            "if hvd.rank() == 0:",
+            "    state = checkpoint_path(initial_epoch).read_bytes()",
+            *(f"    {line}" for line in _SET_BY_HAND),
         ),
         10,
     ),

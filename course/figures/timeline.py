@@ -45,7 +45,8 @@ def read_timeline(path: str | Path) -> list[Collective]:
     """Return what a timeline tells of each collective, in the order in which the first ranks came to them.
 
     Args:
-        path: the file, of a run with timeline_variables().
+        path: the file, of a run with timeline_variables(). Where the run ended well and without hvd.stop_timeline(),
+            the last events may be missing, and look as if ranks had waited for good.
 
     Raises:
         OSError: the file cannot be read.

@@ -301,6 +301,7 @@ _STEP_8 = (
 
 _WHOLE_STEPS = "    return images.samples // (images.batch_size * hvd.size())\n"  # of all ranks together
 _WHOLE = "order[: steps_of(images) * images.batch_size * hvd.size()]"
+_VALIDATE_ALL = "    validation_data=(batch for batch in val_iter),\n    validation_steps=len(val_iter),\n"
 
 _STEP_9 = (
     Variant(
@@ -329,26 +330,16 @@ _STEP_9 = (
         (
             (EPOCHS, f"    numbers = np.random.default_rng(42)\n{EPOCHS}"),
             ("np.random.default_rng(epoch)", "numbers"),
+            (VALIDATE, _VALIDATE_ALL),
         ),
     ),
     Variant(
-        "orders told by rank 0",
+        "a seed that rank 0 draws",
         9,
         (
             (IMPORT, IMPORT + OBJECT_IMPORT),
-            (
-                SHARE_OF,
-                "def batches_of(images, orders):\n"
-                "    for order in itertools.cycle(orders):\n"
-                f"        order = {PAD}\n"
-                f"        images.index_array = {TAKE}\n"
-                "        images.n = len(images.index_array)\n"
-                "        for batch in range(len(images)):\n"
-                "            yield images[batch]\n\n\n"
-                "def share_of(images, epochs):\n"
-                "    orders = [np.random.permutation(images.samples) for _ in range(args.epochs)]\n"
-                "    return batches_of(images, broadcast_object(orders, root_rank=0))\n\n\n",
-            ),
+            ("def steps_of(", "seed = broadcast_object(np.random.randint(2**31), root_rank=0)\n\n\ndef steps_of("),
+            ("default_rng(epoch)", "default_rng([seed, epoch])"),
         ),
     ),
     Variant("blocks of the order", 9, ((TAKE, "order.reshape(hvd.size(), -1)[hvd.rank()]"),)),
@@ -452,16 +443,7 @@ _STEP_9 = (
             ),
         ),
     ),
-    Variant(
-        "all validation images on every rank",
-        9,
-        (
-            (
-                VALIDATE,
-                "    validation_data=(batch for batch in val_iter),\n    validation_steps=len(val_iter),\n",
-            ),
-        ),
-    ),
+    Variant("all validation images on every rank", 9, ((VALIDATE, _VALIDATE_ALL),)),
     Variant("epochs never resumed, judged at step 9", 9, (("    initial_epoch=initial_epoch,\n", ""),)),
     Variant("the finished program at step 9", 9, (), base=FINAL),
 )
@@ -830,12 +812,22 @@ _WRONG_8 = (
     Variant("only the copier waits", 8, _slow(f"{_ONE_COPIES}    hvd.allreduce(0)\n"), 8),
     Variant("only the others wait", 8, _slow(f"{_ONE_COPIES}else:\n    hvd.allreduce(0)\n"), 0),
     Variant("a barrier that this Horovod has not", 8, ((WAIT, "hvd.barrier()\n"),), 0),
+    # It waits for the others in a broadcast, they for it in an allreduce.
     Variant(
-        "waiting for a file",
+        "the error broadcast by the copier alone",
         8,
         (
-            _importing("import time"),
-            (WAIT + ANY, 'while not failures and not Path(data_dir, "val").exists():\n    time.sleep(0.1)\n' + ANY),
+            (IMPORT, IMPORT + OBJECT_IMPORT),
+            (
+                STAGE,
+                "if hvd.local_rank() == 0:\n"
+                "    try:\n"
+                f"        {DOWNLOAD}\n"
+                "    except store.StoreError as error:\n"
+                "        broadcast_object(str(error), root_rank=hvd.rank())\n"
+                "        raise\n"
+                "hvd.allreduce(0)\n",
+            ),
         ),
         8,
     ),

@@ -250,7 +250,7 @@ def _reason(run: Run, code: int) -> str:
     if code - 128 in signal.valid_signals():
         name = signal.Signals(code - 128).name
         return f"mpirun itself was killed by signal {code - 128} ({name}), and its ranks ended with it."
-    return f"mpirun ended with exit status {code}.\n{notices}"
+    return f"mpirun ended with exit status {code}. {_last_words(run, sorted(run.output))}\n{notices}"
 
 
 def _last_words(run: Run, ranks) -> str:

@@ -1,4 +1,4 @@
-"""The course's command line: python -m course run | lab | data."""
+"""The course's command line: python -m course run | lab | cluster | data."""
 
 import logging
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from course import data, exercise, launch, steps
+from course import cluster, data, exercise, launch, steps, tf_config
 
 
 @click.group()
@@ -57,6 +57,36 @@ def lab(arguments: tuple[str, ...]) -> None:
     os.chdir(steps.ROOT)  # and not the lessons' folder, for nbgrader's pages to reach the class's other folders
     opened = "--LabApp.default_url=/lab/tree/notebooks"
     os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, *arguments])
+
+
+class _Commands(click.ParamType):
+    """KIND=COMMAND or KIND:COUNT=COMMAND."""
+
+    name = "KIND[:COUNT]=COMMAND"
+
+    def convert(self, value, param, ctx):
+        """Return the kind, the count and the command."""
+        task, _, command = value.partition("=")
+        kind, _, count = task.partition(":")
+        if kind not in tf_config.KINDS or not (count or "1").isdigit() or not command.strip():
+            self.fail(f"'{value}' is not like worker:2=\"script.py --its --flags\", of {', '.join(tf_config.KINDS)}")
+        return kind, int(count or 1), command
+
+
+@main.command("cluster")
+@click.argument("commands", type=_Commands(), nargs=-1, required=True)
+def run_cluster(commands: tuple[tuple[str, int, str], ...]) -> None:
+    """Run programs as the tasks of a TF_CONFIG cluster on this machine, until their work is done.
+
+    Servers, the parameter servers and their workers, are ended then. For instance:
+    ps=worker_and_ps.py worker:2=worker_and_ps.py chief="coordinator.py --epochs 3"
+    """
+    try:
+        cluster.run_commands(list(commands))
+    except launch.RunError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Interrupted. All processes have ended.")
 
 
 @main.group("data")

@@ -172,6 +172,61 @@ STEPS = (
         "imagenet_resnet50_mirrored.py",
         "../../solutions/imagenet_resnet50_mirrored.py",
     ),
+    Step(
+        13,
+        "Several workers",
+        "mnist_one_gpu.py",
+        "mnist_multi_worker_after_step_13.py",
+        "mnist_multi_worker.py",
+        Check(
+            "The workers train one model, each on its own part of every batch",
+            "Make tf.distribute.MultiWorkerMirroredStrategy before anything else, the model under strategy.scope(), and "
+            "the batches strategy.num_replicas_in_sync times as large.",
+        ),
+    ),
+    Step(
+        14,
+        "A worker dies",
+        "mnist_multi_worker_after_step_13.py",
+        "mnist_multi_worker_after_step_14.py",
+        "mnist_multi_worker.py",
+        Check(
+            "Started again after a worker was killed, all go on from where they were, and the chief alone keeps files",
+            "Give BackupAndRestore one folder for all workers, and the other callbacks one that is thrown away where "
+            "the worker is not the chief.",
+        ),
+    ),
+    Step(
+        15,
+        "Parameter servers",
+        "parameter_server/one_gpu.py",
+        "parameter_server/coordinator.py",
+        "coordinator.py",
+        Check(
+            "The coordinator trains on the workers, with its variables on the parameter servers",
+            "Make tf.distribute.ParameterServerStrategy from the resolver, with a MinSizePartitioner, the model under "
+            "its scope, and give model.fit a DatasetCreator.",
+        ),
+    ),
+    Step(
+        16,
+        "An evaluator beside the training",
+        "parameter_server/evaluate_once.py",
+        "parameter_server/evaluator.py",
+        "evaluator.py",
+        Check(
+            "The evaluator scores each checkpoint as it appears, until the last one",
+            "tf.keras.utils.SidecarEvaluator takes the compiled model, the data and the folder of the checkpoints; its "
+            "start() returns after max_evaluations.",
+        ),
+    ),
+    Step(
+        17,
+        "Which engine to choose",
+        "mnist_one_gpu.py",
+        "mnist_one_gpu.py",
+        "../../solutions/mnist_one_gpu.py",
+    ),
 )
 
 

@@ -5,7 +5,8 @@
 The script runs as it would by itself, with one callback more at each end of the list that it gives to fit(). What
 they saw goes to DIRECTORY, one file a rank, which read() turns into Records. Where COURSE_WATCH_WEIGHTS is set, the
 trainable weights after every batch are kept too; where COURSE_WATCH_ONE_CORE is, each rank computes on one core only;
-where COURSE_WATCH_HOSTS is, the ranks are laid out on so many simulated hosts, and meet at COURSE_WATCH_RENDEZVOUS.
+where COURSE_WATCH_RANK is, that is the process's number, and not what mpirun says; where COURSE_WATCH_HOSTS is, the
+ranks are laid out on so many simulated hosts, and meet at COURSE_WATCH_RENDEZVOUS.
 In the script's arguments, {rank} becomes the rank's number.
 """
 
@@ -45,7 +46,7 @@ class Epoch:
 class Record:
     """What one rank did in a run."""
 
-    rank: int  # as mpirun counts
+    rank: int  # as mpirun counts, or the task's index
     pid: int
     horovod: list[int] | None = None  # [rank, size, local rank] as Horovod says at fit(); None where it is not in use
     gpus: list[str] = field(default_factory=list)  # those TensorFlow can see at fit()
@@ -182,7 +183,8 @@ def _print_own_traceback(error: BaseException, script: str) -> None:
 
 def main(directory: str, script: str, *arguments: str) -> int:
     """Run the script as the main program, write this rank's record, and return the exit status."""
-    record = Record(rank=int(os.environ.get("OMPI_COMM_WORLD_RANK", "0")), pid=os.getpid())
+    rank = os.environ.get("COURSE_WATCH_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK", "0")
+    record = Record(rank=int(rank), pid=os.getpid())
     if "COURSE_WATCH_ONE_CORE" in os.environ:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[record.rank % len(cores)]})

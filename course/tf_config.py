@@ -1,0 +1,139 @@
+"""TF_CONFIG, the variable that tells a process which cluster it is in and which task it has there: made and checked.
+
+TensorFlow believes what it finds there. Where it is wrong, processes wait for each other, mostly for good; check()
+ends them with a line that says what is wrong.
+"""
+
+import errno
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+
+PATIENCE = 30  # seconds until the others of a cluster have to be there
+KINDS = ("chief", "worker", "ps", "evaluator")
+
+_held: list[socket.socket] = []  # what marks this process's task as taken, for as long as it lives
+
+
+class TaskError(SystemExit):
+    """TF_CONFIG cannot be used; the message says why. Ends a program with that line alone."""
+
+
+def make(cluster: dict[str, list[str]], kind: str, index: int) -> str:
+    """Return the text of TF_CONFIG for one task of a cluster, {"worker": ["host:port", …], …}."""
+    return json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
+
+
+def check(patience: float = PATIENCE) -> tuple[str, int]:
+    """See whether this process can do its task, and go on seeing whether those that it needs are there.
+
+    To be called before TensorFlow gets to see the variable. Without TF_CONFIG, the process is by itself, and that is
+    right too. The others are looked for meanwhile, in a thread; if some are still missing when patience has ended, the
+    process ends with a line that names them.
+
+    Args:
+        patience: seconds until the others have to answer.
+
+    Returns:
+        the kind and the index of the task: ("worker", 0) for a process by itself.
+
+    Raises:
+        TaskError: the text is no TF_CONFIG, or names no task of the cluster or one that somebody else has.
+    """
+    text = os.environ.get("TF_CONFIG", "")
+    if not text.strip():
+        return "worker", 0
+    cluster, kind, index = _parse(text)
+    if kind == "evaluator":
+        return kind, index
+    _take(f"{kind} {index}", cluster[kind][index])
+    needed = {
+        f"{other} {number}": address
+        for other, addresses in cluster.items()
+        for number, address in enumerate(addresses)
+        if (other, number) != (kind, index) and (kind == "chief" or "ps" not in cluster) and other != "evaluator"
+    }
+    threading.Thread(target=_look_for, args=[f"{kind} {index}", needed, patience], daemon=True).start()
+    return kind, index
+
+
+def _parse(text: str) -> tuple[dict[str, list[str]], str, int]:
+    """Return the cluster, and the kind and index of the task."""
+    try:
+        config = json.loads(text)
+    except ValueError as error:
+        raise TaskError(f"TF_CONFIG is not JSON: {error}. It is: {text}") from None
+    if not isinstance(config, dict) or not isinstance(config.get("cluster"), dict):
+        raise TaskError(f'TF_CONFIG has no "cluster", which lists the addresses of all tasks. It is: {text}')
+    cluster, task = config["cluster"], config.get("task")
+    taken = {}
+    for kind, addresses in cluster.items():
+        if kind not in KINDS or not isinstance(addresses, list):
+            raise TaskError(f'TF_CONFIG\'s cluster has "{kind}": there are lists of addresses for {", ".join(KINDS)}.')
+        for number, address in enumerate(addresses):
+            host, _, port = str(address).rpartition(":")
+            if not host or not port.isdigit() or not 0 < int(port) < 65536:
+                raise TaskError(f"TF_CONFIG: {kind} {number} has the address {address!r}; it should be host:port.")
+            if address in taken:
+                raise TaskError(f"TF_CONFIG: {taken[address]} and {kind} {number} have the same address, {address}.")
+            taken[address] = f"{kind} {number}"
+    if not isinstance(task, dict) or not isinstance(task.get("type"), str) or type(task.get("index")) is not int:
+        raise TaskError(f'TF_CONFIG has no "task" with a "type" and an "index": who is this process? It is: {text}')
+    kind, index = task["type"], task["index"]
+    if kind == "evaluator":
+        return cluster, kind, index
+    if kind not in cluster:
+        raise TaskError(f'TF_CONFIG: this process is a "{kind}", and the cluster has {", ".join(cluster)} alone.')
+    if not 0 <= index < len(cluster[kind]):
+        raise TaskError(
+            f"TF_CONFIG: this process is {kind} {index}, and the cluster has {len(cluster[kind])} of that kind, "
+            "counted from 0."
+        )
+    return cluster, kind, index
+
+
+def _take(task: str, address: str) -> None:
+    """Mark the task as taken, and see that its port is free. TensorFlow's server would share it with anybody."""
+    mark = socket.socket(socket.AF_UNIX)
+    try:
+        mark.bind(f"\0tf_config {address}")
+    except OSError:
+        raise TaskError(
+            f"TF_CONFIG: {task} of this cluster, {address}, is already running here. Every process has an index of "
+            "its own."
+        ) from None
+    _held.append(mark)
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what an earlier run has left does not count
+        try:
+            probe.bind(("", int(address.rpartition(":")[2])))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                reason = "its port is in use by another program. Choose another one, in every process's TF_CONFIG."
+            else:
+                reason = f"its port cannot be used: {error.strerror}."
+            raise TaskError(f"TF_CONFIG: {task} is to listen at {address}, and {reason}") from None
+
+
+def _look_for(task: str, needed: dict[str, str], patience: float) -> None:
+    """Wait until each of these has answered once, and end the process if one has not by then."""
+    deadline = time.monotonic() + patience
+    while needed and time.monotonic() < deadline:
+        for other, address in list(needed.items()):
+            host, _, port = address.rpartition(":")
+            with suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+                del needed[other]
+        time.sleep(0.2)
+    if needed:
+        missing = " and ".join(f"{other} at {address}" for other, address in needed.items())
+        print(
+            f"TF_CONFIG: {task} has waited {patience:g} s for {missing}, and nobody answers there. Is it running, with "
+            "the same cluster in its TF_CONFIG, and does the network let it through?",
+            file=sys.stderr,
+            flush=True,
+        )
+        os._exit(1)

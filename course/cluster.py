@@ -8,7 +8,6 @@ TensorFlow has no mpirun: whoever starts its processes tells each of them, in a 
 
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,8 +22,6 @@ import psutil
 
 from course import launch, tf_config, watch
 from course.launch import LAST_LINES, TIMEOUT, RunError
-
-HOST = "127.0.0.1"
 
 
 @dataclass
@@ -63,7 +60,7 @@ class Cluster:
                 no address, and is in no cluster; it can be started in any.
         """
         self.say = say
-        self.addresses = _free_addresses(counts)
+        self.addresses = tf_config.free_addresses(counts)
         self.tasks = {(kind, index): Task(kind, index) for kind in counts for index in range(counts[kind])}
         self.changed = threading.Condition()
         self.stack = ExitStack()
@@ -92,7 +89,7 @@ class Cluster:
         Args:
             kind: "worker", "chief", "ps" or "evaluator".
             index: which of them.
-            script: the program. Where all tasks train, it is watched, and records() tells what was seen.
+            script: the program. If this is a task that calls fit(), it is watched, and watched() tells what was seen.
             variables: environment variables for it.
             flags: the script's arguments, as launch.script() takes them.
 
@@ -108,9 +105,12 @@ class Cluster:
         if task.running:
             raise RunError(f"{task.name} is running already.")
         task.command, task.exit = command, None
-        watched = ["-m", "course.watch", str(self.records)] if "ps" not in self.addresses else []
+        trains = kind == "chief" or "ps" not in self.addresses
+        watched = ["-m", "course.watch", str(self.records)] if trains else []
         config = {"TF_CPP_MIN_LOG_LEVEL": "2"}  # a server warns of each connection that a process leaves behind
         config |= {"TF_CONFIG": tf_config.make(self.addresses, kind, index), "COURSE_WATCH_RANK": str(index)}
+        if "ps" in self.addresses:  # a step waits, in one of these threads, for what other processes have to send
+            config["TF_NUM_INTEROP_THREADS"] = "4"
         self.say(f"$ {task.name}: python {shlex.join(command)}")
         task.guard = subprocess.Popen(
             [sys.executable, "-m", "course.guard", sys.executable, *watched, *command],
@@ -204,7 +204,7 @@ class Cluster:
             self.end(*self.tasks.values())
 
     def watched(self) -> list[watch.Record]:
-        """Return what was seen in the processes that trained, by index; only where there is no parameter server."""
+        """Return what was seen in the processes that called fit(), by index: with parameter servers, in the chief."""
         return watch.read(self.records)
 
 
@@ -258,18 +258,6 @@ def run_commands(commands: list[tuple[str, int, str]], timeout: float = TIMEOUT)
                 cluster._start(kind, indices[kind], shlex.split(command), {})
                 indices[kind] += 1
         cluster.wait(timeout)
-
-
-def _free_addresses(counts: dict[str, int]) -> dict[str, list[str]]:
-    """Return an address for every task, on ports that nobody has now."""
-    with ExitStack() as stack:  # all are held until the last is found, or one could be given twice
-
-        def address() -> str:
-            held = stack.enter_context(socket.socket())
-            held.bind((HOST, 0))
-            return f"{HOST}:{held.getsockname()[1]}"
-
-        return {kind: [address() for _ in range(count)] for kind, count in counts.items()}
 
 
 def _over(tasks: tuple[Task, ...]) -> bool:

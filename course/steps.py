@@ -180,8 +180,8 @@ STEPS = (
         "mnist_multi_worker.py",
         Check(
             "The workers train one model, each on its own part of every batch",
-            "Make tf.distribute.MultiWorkerMirroredStrategy before anything else, the model under strategy.scope(), and "
-            "the batches strategy.num_replicas_in_sync times as large.",
+            "Make tf.distribute.MultiWorkerMirroredStrategy before anything else, the model under strategy.scope(), "
+            "and the batches strategy.num_replicas_in_sync times as large.",
         ),
     ),
     Step(

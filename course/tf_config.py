@@ -11,9 +11,10 @@ import socket
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 PATIENCE = 30  # seconds until the others of a cluster have to be there
+HOST = "127.0.0.1"
 KINDS = ("chief", "worker", "ps", "evaluator")
 
 _held: list[socket.socket] = []  # what marks this process's task as taken, for as long as it lives
@@ -26,6 +27,18 @@ class TaskError(SystemExit):
 def make(cluster: dict[str, list[str]], kind: str, index: int) -> str:
     """Return the text of TF_CONFIG for one task of a cluster, {"worker": ["host:port", …], …}."""
     return json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
+
+
+def free_addresses(counts: dict[str, int]) -> dict[str, list[str]]:
+    """Return an address on this machine for every task, {"worker": 2} being two; nobody has their ports now."""
+    with ExitStack() as stack:  # all are held until the last is found, or one could be given twice
+
+        def address() -> str:
+            held = stack.enter_context(socket.socket())
+            held.bind((HOST, 0))
+            return f"{HOST}:{held.getsockname()[1]}"
+
+        return {kind: [address() for _ in range(count)] for kind, count in counts.items()}
 
 
 def check(patience: float = PATIENCE) -> tuple[str, int]:

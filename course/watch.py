@@ -81,8 +81,8 @@ def read(directory: Path) -> list[Record]:
     return sorted(records, key=lambda record: record.rank)
 
 
-def _callbacks(record: Record, keep_weights: bool) -> tuple:
-    """Return the two callbacks to put before and behind a script's own."""
+def _callbacks(record: Record, keep_weights: bool, batches: bool) -> tuple:
+    """Return the two callbacks to put before and behind a script's own; without batches, they see epochs alone."""
     import tensorflow as tf
 
     kept = []
@@ -101,6 +101,9 @@ def _callbacks(record: Record, keep_weights: bool) -> tuple:
             record.batch_ends.append(time.time())
             record.epochs[-1].steps += 1
             record.epochs[-1].train_end = record.batch_ends[-1]
+
+        def on_test_begin(self, logs=None):
+            record.epochs[-1].train_end = record.epochs[-1].train_end or time.time()
 
         def on_test_batch_end(self, batch, logs=None):
             record.epochs[-1].validation_steps += 1
@@ -128,24 +131,29 @@ def _callbacks(record: Record, keep_weights: bool) -> tuple:
             if kept:
                 record.weights = np.stack(kept)
 
+    if not batches:
+        del First.on_train_batch_end, First.on_test_batch_end, Last.on_train_batch_end
     return First(), Last()
 
 
 def _watch_fit(record: Record, keep_weights: bool) -> None:
     """Make every fit() of Keras note what it does."""
-    from tensorflow.keras import Model
+    import tensorflow as tf
 
-    fit = Model.fit
+    fit = tf.keras.Model.fit
     signature = inspect.signature(fit)
 
     @functools.wraps(fit)
     def watched_fit(*args, **kwargs):
         call = signature.bind(*args, **kwargs)
-        first, last = _callbacks(record, keep_weights)
+        strategy = call.arguments["self"].distribute_strategy
+        # A coordinator hands out steps, and does not know when each one ends. Keras refuses to call it then.
+        batches = not isinstance(strategy, tf.distribute.experimental.ParameterServerStrategy)
+        first, last = _callbacks(record, keep_weights, batches)
         call.arguments["callbacks"] = [first, *(call.arguments.get("callbacks") or []), last]
         return fit(*call.args, **call.kwargs)
 
-    Model.fit = watched_fit
+    tf.keras.Model.fit = watched_fit
 
 
 def _watch_images(record: Record) -> None:

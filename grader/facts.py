@@ -60,6 +60,37 @@ _FACTS = _object(
 )
 _valid = fastjsonschema.compile(_FACTS)
 
+# The same for grader.taskprobe.
+_IMAGES = {"type": "array", "items": _INTEGERS | {"maxItems": 64}}
+_PROGRESS = _object({"weights": _NUMBERS, "iterations": {"type": "integer"}})
+_TASK_FIT = _object(
+    {
+        "verbose": {"type": ["integer", "string", "boolean"]},
+        "strategy": {"type": "string"},
+        "replicas": {"type": "integer"},
+        "callbacks": {
+            "type": "array",
+            "items": _object({"kind": {"type": "string"}, "path": {"type": ["string", "null"]}}),
+        },
+        "images": _IMAGES,
+        "validation_images": _IMAGES,
+        "epochs": {"type": "array", "items": {"type": "integer"}},
+        "begin": {"anyOf": [_PROGRESS, {"type": "null"}]},
+        "end": {"anyOf": [_PROGRESS, {"type": "null"}]},
+    }
+)
+_TASK_FACTS = _object(
+    {
+        "order": _NAMES,
+        "lines": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "strategies": {"type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2}},
+        "fits": {"type": "array", "items": _TASK_FIT, "maxItems": 50},
+        "saved": _NAMES,
+        "error": {"type": ["object", "null"]},
+    }
+)
+_valid_task = fastjsonschema.compile(_TASK_FACTS)
+
 
 @dataclass
 class RankFacts:
@@ -67,6 +98,7 @@ class RankFacts:
 
     rank: int
     host: int
+    name: str  # "Rank 1", or the task: "Worker 1"
     topology: str  # in words
     exit: int  # status, or minus the signal's number
     ended_for: str | None  # why it had to be ended: "time", "output", "memory", "others" that failed or "stall"
@@ -79,6 +111,8 @@ class RankFacts:
     fits: list[dict] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
     files: dict | None = None  # what grader.files saw
+    strategies: list[list] = field(default_factory=list)  # the kind of each that was made, and its number of replicas
+    saved: list[str] = field(default_factory=list)  # the paths that the script itself saved models to
     error: str | None = None
     error_line: int | None = None
     traceback: str = ""
@@ -87,7 +121,7 @@ class RankFacts:
     @property
     def where(self) -> str:
         """The rank and its topology, in words."""
-        return f"Rank {self.rank} ({self.topology})"
+        return f"{self.name} ({self.topology})"
 
 
 @dataclass
@@ -114,22 +148,27 @@ def parse(answer: dict, topologies: Sequence[Topology]) -> Runs:
         results = answer["topologies"].get(topology.name)
         if results is not None:
             ranks = [_rank(number, topology, result) for number, result in enumerate(results)]
+            if topology.tasks:
+                ranks = [rank for rank, task in zip(ranks, topology.tasks, strict=True) if not task.program]
             (runs.aside if topology.aside else runs.topologies)[topology.name] = ranks
     return runs
 
 
 def _rank(number: int, topology: Topology, result: dict) -> RankFacts:
     seen = [result[name] for name in ("exit", "ended_for", "collective", "stdout", "stderr")]
-    facts = RankFacts(number, number // topology.slots, topology.description, *seen)
+    facts = RankFacts(number, number // topology.slots, _name(number, topology), topology.description, *seen)
     found = result["facts"]
     try:
-        _valid(found)
+        (_valid_task if topology.tasks else _valid)(found)
     except fastjsonschema.JsonSchemaException:
         return facts
     facts.reported = True
     facts.order, facts.fits, facts.lines = found["order"], found["fits"], found["lines"]
-    facts.files = found["files"]
-    facts.gpus, facts.memory_growth = found["gpus"] or [], found["memory_growth"]
+    if topology.tasks:
+        facts.strategies, facts.saved = found["strategies"], found["saved"]
+    else:
+        facts.files = found["files"]
+        facts.gpus, facts.memory_growth = found["gpus"] or [], found["memory_growth"]
     if found["error"]:
         error = found["error"]
         message = _steady(str(error.get("message")))
@@ -145,6 +184,13 @@ def _rank(number: int, topology: Topology, result: dict) -> RankFacts:
     return facts
 
 
+def _name(number: int, topology: Topology) -> str:
+    if not topology.tasks:
+        return f"Rank {number}"
+    kinds = [task.kind for task in topology.tasks]
+    return f"{kinds[number].capitalize()} {kinds[:number].count(kinds[number])}"
+
+
 def _steady(text: str) -> str:
     """Return an error's text without what differs from run to run: names of TensorFlow's nodes, who was first."""
 
@@ -153,4 +199,5 @@ def _steady(text: str) -> str:
         return f"{found[1]}{one}, but another rank {found[3]}{other}."
 
     text = re.sub(r"{{.*?}} ?", "", text)
+    text = re.sub(r'(?m)^ *File ".*", line \d+, in .*\n+', "", text)  # TensorFlow tells where each node was made
     return re.sub(r"(One rank [^.]*? )(\S+), but another rank ([^.]*? )(\S+)\.", in_order, text)

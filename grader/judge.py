@@ -173,6 +173,7 @@ def _is_aftermath(rank: facts.RankFacts) -> bool:
         "Horovod has been shut down" in told
         or "HorovodInternalError" in told
         or "gloo" in told
+        or "UnavailableError" in told
         or rank.ended_for == "others"
     )
 
@@ -182,7 +183,7 @@ def _stall(runs: facts.Runs) -> str | None:
     for ranks in runs.topologies.values():
         if any(rank.ended_for == "stall" for rank in ranks):
             places = [
-                f"rank {rank.rank} {_place(rank)}" for rank in sorted(ranks, key=lambda rank: not rank.collective)
+                f"{rank.name.lower()} {_place(rank)}" for rank in sorted(ranks, key=lambda rank: not rank.collective)
             ]
             return f"The ranks wait for each other for good ({ranks[0].topology}): {', '.join(places)}."
     return None

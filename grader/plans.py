@@ -21,9 +21,27 @@ EPOCHS, WARMUP_EPOCHS = 2, 1
 BASE_LR = 0.01
 
 
+WORKERS = 13  # the first step of the third part
+WORKER_IMAGES = 60  # a sixth is held out, and the rest is 12 batches for two workers and 8 for three, and a little more
+SAVE_FREQ = 5  # steps
+DIES_AFTER = 18  # batches: in the middle of the second epoch
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of a TF_CONFIG cluster: its kind, and where that is not the script, the solution that does it."""
+
+    kind: str
+    program: str | None = None
+    arguments: tuple[str, ...] = ()  # of that program
+
+
 @dataclass(frozen=True)
 class Topology:
-    """Simulated hosts, each with slots for ranks, GPUs and a folder of its own, and what a script is told there."""
+    """Simulated hosts, each with slots for ranks, GPUs and a folder of its own, and what a script is told there.
+
+    Or, where there are tasks, a cluster of TensorFlow's, with a folder for all.
+    """
 
     name: str
     description: str
@@ -33,6 +51,8 @@ class Topology:
     arguments: tuple[str, ...] = ()
     after: str | None = None  # the topology that has been run before, in the same folders
     aside: bool = False  # judged by one check only, which knows what end to expect
+    tasks: tuple[Task, ...] = ()
+    dies: tuple[int, int] | None = None  # the task that is killed, and after how many batches
 
 
 CLUSTERS = (
@@ -48,6 +68,8 @@ def plan(steps: list[Step]) -> tuple[Topology, ...]:
     if max(numbers) < PRODUCTION:
         counting = numbers & COUNTING
         return _all(fashion_mnist(*(TRAIN_BATCHES, TEST_BATCHES) if counting else FEW_BATCHES))
+    if min(numbers) >= WORKERS:
+        return workers(restarted=14 in numbers)
     fresh = _all(imagenet(EPOCHS))
     nowhere = replace(fresh[0], name="no-data", aside=True, arguments=imagenet(EPOCHS, f"{IMAGES}-that-are-not-there"))
     resumed = replace(fresh[1], name="resumed", aside=True, arguments=imagenet(EPOCHS + 1), after="two-hosts")
@@ -56,6 +78,21 @@ def plan(steps: list[Step]) -> tuple[Topology, ...]:
 
 def _all(arguments: tuple[str, ...]) -> tuple[Topology, ...]:
     return tuple(replace(cluster, arguments=arguments) for cluster in CLUSTERS)
+
+
+def workers(restarted: bool) -> tuple[Topology, ...]:
+    """Return clusters of workers: three, and two, of which one is killed where it is a restart that is judged."""
+    arguments = _flags(
+        log_dir="left", batch_size=BATCH, epochs=EPOCHS, train_samples=WORKER_IMAGES, save_freq=SAVE_FREQ
+    )
+    two, three = (
+        Topology(f"{name}-workers", f"{name} workers", 1, number, 0, arguments, tasks=(Task("worker"),) * number)
+        for name, number in (("two", 2), ("three", 3))
+    )
+    if not restarted:
+        return two, three
+    killed = replace(two, name="killed", aside=True, dies=(1, DIES_AFTER))
+    return three, killed, replace(two, name="restarted", aside=True, after="killed")
 
 
 def fashion_mnist(train_batches: int, test_batches: int) -> tuple[str, ...]:

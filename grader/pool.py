@@ -18,6 +18,7 @@ from typing import IO
 import psutil
 
 from course import data
+from course.steps import SOLUTIONS
 from grader import sandbox, tiny
 from grader.plans import IMAGES, Topology
 
@@ -104,6 +105,8 @@ class Pool:
                 asdict(topology) | {"arguments": [part.replace(IMAGES, images) for part in topology.arguments]}
                 for topology in topologies
             ]
+            programs = {task.program for topology in topologies for task in topology.tasks if task.program}
+            job["programs"] = {Path(program).name: (SOLUTIONS / program).read_text() for program in programs}
             job_read, job_write = os.pipe()
             answer_read, answer_write = os.pipe()
             with os.fdopen(answer_read, "rb") as answer, os.fdopen(job_write, "w") as work:

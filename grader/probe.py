@@ -3,19 +3,12 @@
 Used only by grader.ranks, in a process that will run nothing but this one script. Nothing here judges: it notes what
 happened. GPUs are simulated: tf.config answers for as many as the topology gives the host. Training runs eagerly,
 which saves the tracing of a graph, and lets gradients and weights be read where they are made.
-
-Tensors are compared between ranks by their projections: dot products with a few fixed random directions. They are
-linear, so the projection of a mean is the mean of the projections.
 """
 
 import contextlib
 import inspect
 import mmap
-import runpy
-import sys
-import traceback
 import warnings
-from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
@@ -25,11 +18,7 @@ from tensorflow.python.data.ops import iterator_ops
 from grader.callbacks import First, Last, ReadLogs
 from grader.files import Files
 from grader.gpus import Gpus
-
-# Directions for as many values as the lesson's smallest network has; more values use them over again.
-# Made here, once, so that the ranks, which are forks, share them.
-DIRECTIONS = np.random.default_rng(0).standard_normal((16, 2**18))
-
+from grader.notes import Notes
 
 LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second part's programs lower their rate
 
@@ -39,13 +28,12 @@ COLLECTIVES = (
 )
 
 
-class Probe:
+class Probe(Notes):
     """Watches one script in one rank; facts is what it saw, ready for JSON."""
 
     def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap):
         """Watch this script, on a simulated host with so many GPUs. The board shows the collective it is in."""
-        self.script, self.rank, self.board = script, rank, board
-        self.facts = {
+        facts = {
             "order": [],  # "init", "use", "model", "fit": each as it first happened
             "gpus": None,  # those that the script can see when it builds its model
             "memory_growth": [],
@@ -55,40 +43,10 @@ class Probe:
             "files": None,  # where they are watched: see grader.files
             "error": None,
         }
+        super().__init__(script, rank, board, facts)
         self.gpus = Gpus(gpus)
         self.files = None
         self.local = None  # projections of the gradients that this rank last computed
-
-    # --- what is noted -----------------------------------------------------------------------------------------------
-
-    def note(self, event: str) -> None:
-        """Note that something happened for the first time, and on which line of the script."""
-        if event not in self.facts["order"]:
-            self.facts["order"].append(event)
-            self.note_line(event)
-
-    def note_line(self, what: str) -> None:
-        """Note the innermost line of the script that is being executed."""
-        frame = inspect.currentframe()
-        while frame and frame.f_code.co_filename != self.script:
-            frame = frame.f_back
-        if frame:
-            self.facts["lines"].setdefault(what, frame.f_lineno)
-
-    def show(self, collective: str) -> None:
-        """Write on the board which collective this rank is in."""
-        self.board[:] = collective.encode()[: len(self.board)].ljust(len(self.board), b"\0")
-
-    def project(self, tensors) -> list[float]:
-        """Return the dot products of all tensors, as one long vector, with each direction."""
-        parts = [np.ravel(np.asarray(tensor, dtype=np.float64)) for tensor in tensors if tensor is not None]
-        values = np.concatenate(parts) if parts else np.zeros(0)
-        directions = (
-            DIRECTIONS[:, np.arange(values.size) % DIRECTIONS.shape[1]]
-            if values.size > DIRECTIONS.shape[1]
-            else DIRECTIONS
-        )
-        return (directions[:, : values.size] @ values).tolist()
 
     # --- Horovod -----------------------------------------------------------------------------------------------------
 
@@ -277,11 +235,7 @@ def _describe(optimizer) -> dict:
 
 
 def run(script: str, arguments: list[str], gpus: int, rank: int, board: mmap.mmap) -> dict:
-    """Run the script as the main program and return what it did.
-
-    Raises nothing of the script's: an exception is a fact, {"kind", "message", "line", "traceback"}, its traceback
-    without frames of ours.
-    """
+    """Run the script as the main program and return what it did; see Notes.run."""
     probe = Probe(script, gpus, rank, board)
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
@@ -295,28 +249,7 @@ def run(script: str, arguments: list[str], gpus: int, rank: int, board: mmap.mma
         probe.watch_images()
         probe.files = Files(arguments)
         probe.files.watch()
-    sys.argv = [script, *arguments]
-    sys.path[0] = str(Path(script).parent)
-    try:
-        runpy.run_path(script, run_name="__main__")
-    except SystemExit as stop:
-        if stop.code not in (None, 0):
-            probe.facts["error"] = _error(stop, script)
-    except BaseException as error:  # KeyboardInterrupt too: whatever the script raises is a fact
-        probe.facts["error"] = _error(error, script)
+    probe.run(arguments)
     if probe.files:
         probe.facts["files"] = probe.files.facts()
     return probe.facts
-
-
-def _error(error: BaseException, script: str) -> dict:
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename == script]
-    lines = traceback.format_list(own) + traceback.format_exception_only(error)
-    line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else None
-    return {
-        "kind": type(error).__name__,
-        "message": str(error)[:2000],
-        "line": line,
-        "traceback": "".join(lines).replace(script, Path(script).name)[-8000:],
-    }

@@ -1,7 +1,8 @@
 """Run a script under ranks: on each topology of a job, watched from outside, and ended where they would not end.
 
 A job is {"script": text, "name": its file name, "folder": to work in, "seconds": time limit, "topologies": [{"name",
-"hosts", "slots", "gpus", "arguments", "after": the one in whose folders it is run, or null}]}. The answer is
+"hosts", "slots", "gpus", "arguments", "after": the one in whose folders it is run, or null, "tasks", "dies"}],
+"programs": {name: text} of the solutions that do tasks in place of the script}. The answer is
 {"topologies": {name: [rank 0's result, rank 1's, …]}, "traffic": bytes that went over the loopback}, a result being
 {"exit": status or minus the signal, "ended_for": null, or why it had to be ended: "time", "output", "memory", "others"
 that failed or "stall", "collective": the one that it was in at its end, or "", "facts": see grader.probe or null,
@@ -19,7 +20,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from course import hosts
+from course import hosts, tf_config
 
 KEPT = 200_000  # bytes of each stream of each rank
 FACTS_KEPT = 2_000_000
@@ -40,8 +41,9 @@ class Rank:
     topology: str
     rank: int
     pid: int
-    port: int  # the pipe that its rendezvous port is told by; where its script failed, it stays until this closes
+    told: int  # the pipe that its variables are told by; where its script failed, it stays until this closes
     board: mmap.mmap  # shared with the rank, which writes there which collective it is in
+    serves: bool = False  # and so never ends by itself
     kept: dict[str, bytearray] = field(
         default_factory=lambda: {name: bytearray() for name in ("facts", "stdout", "stderr")}
     )
@@ -73,11 +75,11 @@ def run(job: dict) -> dict:
     """Run a job's topologies and return the answer; after one that had to be ended none is run any more."""
     deadline, before = time.monotonic() + job["seconds"], _traffic()
     ranks = {topology["name"]: _fork_ranks(job, topology) for topology in job["topologies"]}
-    ports = _serve_rendezvous(job["topologies"])
+    variables = {topology["name"]: _variables(topology) for topology in job["topologies"]}
     results = {}
     for names in _turns(job["topologies"]):
         for name in names:
-            _let_go(ranks[name], ports[name])
+            _let_go(ranks[name], variables[name])
         _collect([rank for name in names for rank in ranks[name]], deadline)
         results |= {name: [rank.result() for rank in ranks[name]] for name in names}
         if any(rank.ended_for in HOPELESS for name in names for rank in ranks[name]):
@@ -105,22 +107,24 @@ def _traffic() -> int:
 
 
 def _fork_ranks(job: dict, topology: dict) -> list[Rank]:
-    """Fork the ranks of a topology, each waiting to be told its rendezvous port."""
+    """Fork the ranks of a topology, each waiting to be told its variables."""
     folder = Path(job["folder"]) / (topology["after"] or topology["name"])
     folder.mkdir(exist_ok=True)
-    script = folder / job["name"]
-    script.write_text(job["script"])
+    for name, text in {job["name"]: job["script"], **job["programs"]}.items():
+        (folder / name).write_text(text)
+    kinds = {task["kind"] for task in topology["tasks"]}
     ranks = []
     for number in range(topology["hosts"] * topology["slots"]):
-        pipes = {name: os.pipe() for name in ("facts", "stdout", "stderr", "port")}
+        pipes = {name: os.pipe() for name in ("facts", "stdout", "stderr", "told")}
         board = mmap.mmap(-1, BOARD)
         pid = os.fork()
         if pid == 0:
-            _be_rank(number, topology, script, pipes, board)
+            _be_rank(number, topology, folder / job["name"], pipes, board)
         for name in ("facts", "stdout", "stderr"):
             os.close(pipes[name][1])
-        os.close(pipes["port"][0])
-        rank = Rank(topology["name"], number, pid, pipes["port"][1], board)
+        os.close(pipes["told"][0])
+        serves = "ps" in kinds and topology["tasks"][number]["kind"] in ("ps", "worker")
+        rank = Rank(topology["name"], number, pid, pipes["told"][1], board, serves)
         rank.pipes = {name: pipes[name][0] for name in ("facts", "stdout", "stderr")}
         ranks.append(rank)
     return ranks
@@ -131,45 +135,67 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap
     status = 70
     try:
         os.setsid()
-        facts_fd, port_fd = pipes["facts"][1], pipes["port"][0]
+        facts_fd, told_fd = pipes["facts"][1], pipes["told"][0]
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(pipes["stdout"][1], 1)
         os.dup2(pipes["stderr"][1], 2)
-        close_all_but(facts_fd, port_fd)
-        port = os.read(port_fd, 16).decode()
-        if not port:  # the job has ended without this topology
+        close_all_but(facts_fd, told_fd)
+        told = os.read(told_fd, 65536)
+        if not told:  # the job has ended without this topology
             return
-        os.environ.update(hosts.variables(number, topology["hosts"], topology["slots"], port))
-        host = script.parent / os.environ["HOROVOD_HOSTNAME"]
+        os.environ.update(json.loads(told))
+        host = script.parent / os.environ.get("HOROVOD_HOSTNAME", "host-0")
         host.mkdir(exist_ok=True)
         os.chdir(host)
-        from grader import probe
-
-        facts = probe.run(str(script), topology["arguments"], topology["gpus"], number, board)
+        facts = _watched(number, topology, script, board)
         sys.stdout.flush()
         sys.stderr.flush()
         with os.fdopen(facts_fd, "w") as file:
             json.dump(facts, file)
         if facts["error"]:
-            os.read(port_fd, 1)  # whoever goes tears the others' connections, and they would fail of that first
+            os.read(told_fd, 1)  # whoever goes tears the others' connections, and they would fail of that first
             os._exit(1)
-        import horovod.tensorflow as hvd
+        if not topology["tasks"]:
+            import horovod.tensorflow as hvd
 
-        hvd.shutdown()
+            hvd.shutdown()
         status = 0
     finally:
         os._exit(status)
 
 
-def _serve_rendezvous(topologies: list[dict]) -> dict[str, int]:
-    """Start a rendezvous server a topology and return their ports. After all forks: a server has threads."""
-    return {topology["name"]: hosts.serve(topology["hosts"], topology["slots"]).server_port for topology in topologies}
+def _watched(number: int, topology: dict, script: Path, board: mmap.mmap) -> dict:
+    """Run what is this rank's to run, and return the facts."""
+    if not topology["tasks"]:
+        from grader import probe
+
+        return probe.run(str(script), topology["arguments"], topology["gpus"], number, board)
+    from grader import taskprobe
+
+    task = topology["tasks"][number]
+    if task["program"]:
+        return taskprobe.run(str(script.with_name(Path(task["program"]).name)), task["arguments"], number, board, None)
+    dies, after = topology["dies"] or (None, 0)
+    return taskprobe.run(str(script), topology["arguments"], number, board, after if number == dies else None)
 
 
-def _let_go(ranks: list[Rank], port: int) -> None:
-    """Tell the ranks of a topology their rendezvous port, which they wait for."""
-    for rank in ranks:
-        os.write(rank.port, str(port).encode())
+def _variables(topology: dict) -> list[dict[str, str]]:
+    """Return the environment that tells each rank who it is. After all forks: a rendezvous server has threads."""
+    kinds = [task["kind"] for task in topology["tasks"]]
+    if not kinds:
+        hosts_, slots = topology["hosts"], topology["slots"]
+        port = hosts.serve(hosts_, slots).server_port
+        return [hosts.variables(number, hosts_, slots, port) for number in range(hosts_ * slots)]
+    cluster = tf_config.free_addresses({kind: kinds.count(kind) for kind in kinds if kind != "evaluator"})
+    return [
+        {"TF_CONFIG": tf_config.make(cluster, kind, kinds[:number].count(kind))} for number, kind in enumerate(kinds)
+    ]
+
+
+def _let_go(ranks: list[Rank], variables: list[dict[str, str]]) -> None:
+    """Tell the ranks of a topology their variables, which they wait for."""
+    for rank, told in zip(ranks, variables, strict=True):
+        os.write(rank.told, json.dumps(told).encode())
 
 
 def _collect(ranks: list[Rank], deadline: float) -> None:
@@ -193,11 +219,18 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
                 _end(rank)
                 if rank.exit:
                     failed.add(rank.topology)
-        for topology in failed:
-            if all(rank.over or rank.waits for rank in ranks if rank.topology == topology):
-                for rank in ranks:
-                    if rank.topology == topology and not rank.over:
+        for topology in limits:
+            members = [rank for rank in ranks if rank.topology == topology]
+            if topology in failed and all(rank.over or rank.waits or rank.serves for rank in members):
+                for rank in members:
+                    if not rank.over:
                         _let_end(rank)
+            if all(rank.over or rank.serves for rank in members):
+                for rank in members:
+                    if not rank.over:
+                        os.kill(rank.pid, signal.SIGKILL)
+                        _end(rank)
+                        rank.exit = 0
         now = time.monotonic()
         if now - looked >= PULSE:
             alive = [rank for rank in ranks if not rank.over]
@@ -207,7 +240,7 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
             for topology in _stalled(alive):
                 limits[topology] = (0, "stall")
             for rank in alive:  # one that is still at work may yet fail by itself, and say why
-                if rank.topology in failed and rank.still > GRACE and not rank.waits:
+                if rank.topology in failed and rank.still > GRACE and not rank.waits and not rank.serves:
                     rank.ended_for = "others"
         for rank in ranks:
             limit, reason = limits[rank.topology]
@@ -233,9 +266,9 @@ def _end(rank: Rank) -> None:
 
 def _let_end(rank: Rank) -> None:
     """Tell a rank that waits for the others that it may go."""
-    if rank.port >= 0:
-        os.close(rank.port)
-        rank.port = -1
+    if rank.told >= 0:
+        os.close(rank.told)
+        rank.told = -1
 
 
 def _look(rank: Rank, seconds: float) -> None:
@@ -261,7 +294,7 @@ def _stalled(ranks: list[Rank]) -> set[str]:
     return {
         name
         for name, members in topologies.items()
-        if all(rank.still > STALL for rank in members) and any(rank.collective for rank in members)
+        if all(rank.still > STALL and not rank.serves for rank in members) and any(rank.collective for rank in members)
     }
 
 

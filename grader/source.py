@@ -30,15 +30,15 @@ OF_SYS_AND_OS = {
     "os": {"environ", "getenv", "path", "makedirs", "getpid", "cpu_count", "sep", "linesep", "name", "_exit", "getcwd"},
     "data": {"load", "SHIPPED", "CLASSES", "DataError"},
 }
-# What the programs of the second part have business with, since they copy files, write checkpoints and list images.
+# What the programs of the later parts have business with, since they copy files, write checkpoints and list images.
 FILES = frozenset(
-    [f"imports {name}" for name in ("fsspec", "glob", "h5py", "io", "pickle", "shutil", "tempfile", "tqdm")]
+    [f"imports {name}" for name in ("fsspec", "glob", "h5py", "io", "json", "pickle", "shutil", "tempfile", "tqdm")]
     + [
         f"imports from {name}"
         for name in ("fsspec", "glob", "io", "pathlib", "shutil", "tempfile", "tqdm", "concurrent")
     ]
     + [f"imports {name} from os" for name in ("replace", "rename", "listdir", "walk", "remove")]
-    + [f"uses .{name}" for name in ("glob", "iterdir", "read_bytes", "read_text", "rglob", "walk")]
+    + [f"uses .{name}" for name in ("glob", "iterdir", "listdir", "read_bytes", "read_text", "rglob", "walk")]
     + [f"uses .{name}" for name in ("write_bytes", "write_text", "fdopen")]
     + [f"uses os.{name}" for name in ("fsync", "link", "listdir", "mkdir", "remove", "rename", "replace", "rmdir")]
     + [f"uses os.{name}" for name in ("scandir", "stat", "unlink", "walk")]

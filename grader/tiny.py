@@ -6,7 +6,7 @@ from pathlib import Path
 from PIL import Image
 
 from course import data
-from grader.plans import CLASSES, TRAIN_IMAGES, VAL_IMAGES
+from grader.plans import CLASSES, TRAIN_IMAGES, VAL_IMAGES, WORKER_IMAGES
 
 IMAGES = "images"  # the folder, in the data's, of the images for the second part
 
@@ -17,7 +17,7 @@ def make(directory: Path) -> None:
     Each image is of one colour all over, and no two are of the same. So it can be told from a batch which images are
     in it, however they were shifted, zoomed and flipped.
     """
-    data.cut(Path(data.SHIPPED), directory, train_per_class=3, test_per_class=2)
+    data.cut(Path(data.SHIPPED), directory, train_per_class=WORKER_IMAGES // 10, test_per_class=2)
     total = TRAIN_IMAGES + VAL_IMAGES
     for number in range(total):
         part, place = ("train", number) if number < TRAIN_IMAGES else ("val", number - TRAIN_IMAGES)

@@ -27,7 +27,7 @@ parser = argparse.ArgumentParser(
     description="Train a dense network on MNIST.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
 )
 parser.add_argument("--data-dir", default=data.SHIPPED, help="folder with MNIST's four files")
-parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints and TensorBoard logs")
+parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints and logs, which all workers see")
 parser.add_argument("--batch-size", type=int, default=64, help="batch size of each worker")
 parser.add_argument("--epochs", type=int, default=10, help="epochs to train for")
 parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Adam")
@@ -52,9 +52,10 @@ strategy = tf.distribute.MultiWorkerMirroredStrategy(
 if args.seed is not None:
     tf.keras.utils.set_random_seed(args.seed)
 
-# Step 14: worker 0 is the chief, and keeps checkpoints and logs. The others have to take part in saving, since some
-# variables are gathered from all, and write what nobody wants where it is thrown away.
-log_dir = args.log_dir if chief else tempfile.mkdtemp()
+# Step 14: the chief keeps checkpoints and logs. The others have to take part in saving, since some variables may be
+# gathered from all, and write what nobody wants where it is thrown away.
+thrown_away = tempfile.TemporaryDirectory()
+log_dir = args.log_dir if chief else thrown_away.name
 
 # --- Data -------------------------------------------------------------------------------------------------------------
 

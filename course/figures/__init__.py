@@ -30,6 +30,7 @@ from course.figures.restarts import loss_across_restart, restart, restart_costs
 from course.figures.shares import dealt_out, epoch_maps, overlaps, repeated_batches, throughputs
 from course.figures.staging import read_times, staged_run, staging
 from course.figures.timeline import ranks_over_time, read_timeline, timeline_variables
+from course.figures.workers import cut_batch, one_backup, shared_out, steps_across_restart, told_until
 
 __all__ = [
     "accuracies",
@@ -37,6 +38,7 @@ __all__ = [
     "averaged_metrics",
     "batch_times",
     "broadcast",
+    "cut_batch",
     "dealt_out",
     "epoch_costs",
     "epoch_maps",
@@ -46,6 +48,7 @@ __all__ = [
     "learning_rates",
     "lines_printed",
     "loss_across_restart",
+    "one_backup",
     "one_process_or_many",
     "one_voice",
     "overlaps",
@@ -59,15 +62,18 @@ __all__ = [
     "restart_costs",
     "run_shares",
     "shared_epoch",
+    "shared_out",
     "side_by_side",
     "speedup",
     "staged_run",
     "staging",
     "step_anatomy",
     "step_lengths",
+    "steps_across_restart",
     "throughputs",
     "time_shares",
     "timeline_variables",
+    "told_until",
     "update_agreement",
     "weight_distance",
     "who_is_who",

@@ -1,0 +1,111 @@
+"""Train MobileNetV2 on folders of images with Keras, in one process.
+
+    python coordinator.py --data-dir images --classes 10 --image-size 32 --alpha 0.35 --epochs 3
+
+The data have a folder of images for each class, in train/ and in val/.
+"""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # TensorFlow's start-up notes, not its warnings; set before import
+
+import tensorflow as tf
+from course import mobilenet, tf_config
+from tensorflow.keras.callbacks import BackupAndRestore, LearningRateScheduler, ModelCheckpoint, TensorBoard
+
+parser = mobilenet.flags("Train MobileNetV2 on folders of images.")
+parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Adam, to begin with")
+args = parser.parse_args()
+
+# Step 15: this process gives the workers their steps and computes none, so it takes no GPU away from them.
+kind, _ = tf_config.check()
+if kind != "chief":
+    raise SystemExit(f"This is the coordinator's program, for the chief of a cluster. TF_CONFIG says: {kind}.")
+tf.config.set_visible_devices([], "GPU")
+
+# Step 15: the variables are on the parameter servers. A large one is cut into at most as many parts as there are
+# servers, by its first dimension, as long as no part gets smaller than 256 KiB.
+resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+strategy = tf.distribute.ParameterServerStrategy(
+    resolver,
+    variable_partitioner=tf.distribute.experimental.partitioners.MinSizePartitioner(
+        min_shard_bytes=256 << 10, max_shards=resolver.cluster_spec().num_tasks("ps")
+    ),
+)
+
+# --- Data -------------------------------------------------------------------------------------------------------------
+
+
+def augment(image, label):
+    """Zoom into the image by up to a fifth, shift it within what that leaves, and flip every other one."""
+    side = tf.random.uniform([], args.image_size, args.image_size * 6 // 5 + 1, tf.int32)
+    image = tf.image.random_crop(tf.image.resize(image, (side, side)), (args.image_size, args.image_size, 3))
+    return tf.image.random_flip_left_right(image), label
+
+
+# Step 15: this is called once, and what it makes runs on each worker, where it draws seeds of its own. So the orders
+# are independent, and no share is dealt out: for that a worker would have to know its number. The context has none.
+def train_data(context):
+    """Return batches of images with their labels, over and over, each time in another order."""
+    batch_size = context.get_per_replica_batch_size(args.batch_size)
+    images = mobilenet.images(f"{args.data_dir}/train", args.image_size, shuffle=True).repeat()
+    return images.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(batch_size).prefetch(tf.data.AUTOTUNE)
+
+
+# The data never end, so it has to be said how many steps go over as many images as there are.
+steps_per_epoch = mobilenet.count(f"{args.data_dir}/train") // args.batch_size
+
+# --- Model ------------------------------------------------------------------------------------------------------------
+
+
+def make_model():
+    """Build and compile the network."""
+    model = mobilenet.network(args.image_size, args.classes, args.alpha)
+    model.compile(
+        optimizer=tf.keras.optimizers.Adam(args.lr),
+        loss=tf.keras.losses.SparseCategoricalCrossentropy(),
+        metrics=["accuracy"],
+    )
+    return model
+
+
+# Step 15: what is made here, the optimizer's variables too, is on the parameter servers.
+with strategy.scope():
+    model = make_model()
+
+# --- Training ---------------------------------------------------------------------------------------------------------
+
+
+def lr_schedule(epoch):
+    """Return the learning rate of an epoch: a tenth of what it was, after each third of the training."""
+    return args.lr * 0.1 ** (3 * epoch // args.epochs)
+
+
+class PrintLearningRate(tf.keras.callbacks.Callback):
+    """Say which learning rate an epoch had. A callback for each step would not be allowed on a cluster."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Ask the optimizer, which may know better than the schedule."""
+        print(f"Epoch {epoch + 1}: the learning rate was {self.model.optimizer.learning_rate.numpy():.2g}")
+
+
+callbacks = [
+    LearningRateScheduler(lr_schedule),
+    PrintLearningRate(),
+    # An evaluator reads the epoch from the end of the name.
+    ModelCheckpoint(f"{args.log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True),
+    TensorBoard(f"{args.log_dir}/tensorboard"),
+    # Step 15: a parameter server that dies takes variables with it. Started again, all go on from the last epoch.
+    BackupAndRestore(f"{args.log_dir}/backup"),
+]
+
+model.fit(
+    # Step 15: the function, and not the data, which are made on the workers.
+    tf.keras.utils.experimental.DatasetCreator(train_data),
+    steps_per_epoch=steps_per_epoch,
+    epochs=args.epochs,
+    callbacks=callbacks,
+    verbose=2,  # a line for each epoch: on a cluster, nobody waits for the end of a single step
+)
+
+model.save(f"{args.log_dir}/model.keras")

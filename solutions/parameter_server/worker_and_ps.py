@@ -1,0 +1,44 @@
+"""Serve in a cluster, as a worker, which computes, or as a parameter server, which keeps variables.
+
+    python worker_and_ps.py
+
+Which of them this process is, and where all of the cluster are, is in the variable TF_CONFIG. It does what the
+coordinator asks for, until a signal ends it.
+"""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # TensorFlow's start-up notes, not its warnings; set before import
+
+# A process that is gone gives an error at once, which the coordinator can act upon. By default, it is waited for.
+os.environ["GRPC_FAIL_FAST"] = "use_caller"
+
+import tensorflow as tf
+from course import tf_config
+
+tf_config.check()  # where TensorFlow would wait for good, this says what is wrong
+
+resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+if resolver.task_type not in ("worker", "ps"):
+    raise SystemExit(f"This serves as a worker or a ps. TF_CONFIG says that it is: {resolver.task_type}.")
+
+# A server takes its devices from here; what tf.config makes visible is for the process's own computations only.
+config = tf.compat.v1.ConfigProto()
+gpus = tf.config.list_physical_devices("GPU")
+if resolver.task_type == "worker" and gpus:
+    # One GPU for each worker of a host. A worker with several would be several replicas, which cut each batch among
+    # them and wait for each other, and TensorFlow refuses a cluster where one worker has more of them than another.
+    config.gpu_options.visible_device_list = str(resolver.task_id % len(gpus))
+    config.gpu_options.allow_growth = True
+else:
+    config.device_count["GPU"] = 0  # variables are kept in main memory, where those who ask for them come by network
+
+server = tf.distribute.Server(
+    resolver.cluster_spec(),
+    job_name=resolver.task_type,
+    task_index=resolver.task_id,
+    protocol=resolver.rpc_layer,
+    config=config,
+)
+print(f"{resolver.task_type} {resolver.task_id} serves at {resolver.master()}", flush=True)
+server.join()

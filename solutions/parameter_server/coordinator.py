@@ -17,15 +17,18 @@ parser = mobilenet.flags("Train MobileNetV2 on folders of images.")
 parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Adam, to begin with")
 args = parser.parse_args()
 
-# Step 15: this process gives the workers their steps and computes none, so it takes no GPU away from them.
-kind, _ = tf_config.check()
-if kind != "chief":
-    raise SystemExit(f"This is the coordinator's program, for the chief of a cluster. TF_CONFIG says: {kind}.")
+# Step 15: which process this is, and where all of the cluster are. Where TensorFlow would wait for good, check() says
+# what is wrong.
+tf_config.check()
+resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+if resolver.task_type != "chief":
+    raise SystemExit(f"The coordinator is the chief of a cluster. TF_CONFIG says that this is: {resolver.task_type}.")
+
+# Step 15: it gives the workers their steps, and computes none: they have the GPUs.
 tf.config.set_visible_devices([], "GPU")
 
 # Step 15: the variables are on the parameter servers. A large one is cut into at most as many parts as there are
 # servers, by its first dimension, as long as no part gets smaller than 256 KiB.
-resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
 strategy = tf.distribute.ParameterServerStrategy(
     resolver,
     variable_partitioner=tf.distribute.experimental.partitioners.MinSizePartitioner(
@@ -63,7 +66,7 @@ def make_model():
     model = mobilenet.network(args.image_size, args.classes, args.alpha)
     model.compile(
         optimizer=tf.keras.optimizers.Adam(args.lr),
-        loss=tf.keras.losses.SparseCategoricalCrossentropy(),
+        loss="sparse_categorical_crossentropy",
         metrics=["accuracy"],
     )
     return model

@@ -49,7 +49,7 @@ def make_model():
     model = mobilenet.network(args.image_size, args.classes, args.alpha)
     model.compile(
         optimizer=tf.keras.optimizers.Adam(args.lr),
-        loss=tf.keras.losses.SparseCategoricalCrossentropy(),
+        loss="sparse_categorical_crossentropy",
         metrics=["accuracy"],
     )
     return model

@@ -1,0 +1,44 @@
+"""Evaluate MobileNetV2, once: the newest of the checkpoints that training has left.
+
+    python evaluator.py --data-dir images --classes 10 --image-size 32 --alpha 0.35
+
+The flags for the data, the network and the logs are the coordinator's, and have to have the same values.
+"""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # TensorFlow's start-up notes, not its warnings; set before import
+
+import tensorflow as tf
+from course import mobilenet, tf_config
+from tensorflow.keras.callbacks import TensorBoard
+
+parser = mobilenet.flags("Evaluate the checkpoints of MobileNetV2's training.")
+# Step 16: without an end, it would wait for checkpoints for good.
+parser.add_argument("--max-evaluations", type=int, help="number of the last checkpoint (default: as many as epochs)")
+args = parser.parse_args()
+
+# Step 16: an evaluator is in no cluster: nobody waits for it, and if it ends, nobody notices.
+tf_config.check()
+task_type = tf.distribute.cluster_resolver.TFConfigClusterResolver().task_type
+if task_type != "evaluator":
+    raise SystemExit(f"This is the evaluator's program. TF_CONFIG says that this process is: {task_type}.")
+tf.config.set_visible_devices([], "GPU")  # others train on these
+
+# The same images each time, each of them once.
+images = mobilenet.images(f"{args.data_dir}/val", args.image_size, shuffle=False).batch(args.batch_size)
+
+model = mobilenet.network(args.image_size, args.classes, args.alpha)
+# The optimizer brings from the checkpoint how many steps it had made. TensorBoard's curves are over them.
+model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+
+callbacks = [TensorBoard(f"{args.log_dir}/evaluator")]
+
+# Step 16: it looks for a new checkpoint again and again, and skips those that came while it was busy, but the newest.
+tf.keras.utils.SidecarEvaluator(
+    model,
+    images,
+    f"{args.log_dir}/checkpoints",
+    max_evaluations=args.max_evaluations or args.epochs,
+    callbacks=callbacks,
+).start()

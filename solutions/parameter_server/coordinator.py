@@ -1,4 +1,4 @@
-"""Train MobileNetV2 on folders of images with Keras, in one process.
+"""Train MobileNetV2 on folders of images with Keras.
 
     python coordinator.py --data-dir images --classes 10 --image-size 32 --alpha 0.35 --epochs 3
 
@@ -50,6 +50,7 @@ def augment(image, label):
 # are independent, and no share is dealt out: for that a worker would have to know its number. The context has none.
 def train_data(context):
     """Return batches of images with their labels, over and over, each time in another order."""
+    # Step 15: the images that one replica takes at a time. A worker with one GPU, or none, is one replica.
     batch_size = context.get_per_replica_batch_size(args.batch_size)
     images = mobilenet.images(f"{args.data_dir}/train", args.image_size, shuffle=True).repeat()
     return images.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(batch_size).prefetch(tf.data.AUTOTUNE)

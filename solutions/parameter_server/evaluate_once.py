@@ -1,4 +1,4 @@
-"""Evaluate MobileNetV2, once: the newest of the checkpoints that training has left.
+"""Evaluate the checkpoints of MobileNetV2's training.
 
     python evaluator.py --data-dir images --classes 10 --image-size 32 --alpha 0.35
 
@@ -13,6 +13,8 @@ import tensorflow as tf
 from course import mobilenet
 from tensorflow.keras.callbacks import TensorBoard
 
+tf.get_logger().setLevel("ERROR")  # or each of the optimizer's variables is listed that a checkpoint has for training
+
 parser = mobilenet.flags("Evaluate the checkpoints of MobileNetV2's training.")
 # TODO: Step 16: a flag that says which checkpoint is the last one: --max-evaluations.
 args = parser.parse_args()
@@ -23,7 +25,7 @@ args = parser.parse_args()
 images = mobilenet.images(f"{args.data_dir}/val", args.image_size, shuffle=False).batch(args.batch_size)
 
 model = mobilenet.network(args.image_size, args.classes, args.alpha)
-# The optimizer brings from the checkpoint how many steps it had made. TensorBoard's curves are over them.
+# The optimizer is not used, but gets from the checkpoint how many steps were made. TensorBoard's curves are over them.
 model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
 
 callbacks = [TensorBoard(f"{args.log_dir}/evaluator")]

@@ -1,4 +1,4 @@
-"""Evaluate MobileNetV2, once: the newest of the checkpoints that training has left.
+"""Evaluate the checkpoints of MobileNetV2's training.
 
     python evaluator.py --data-dir images --classes 10 --image-size 32 --alpha 0.35
 
@@ -12,6 +12,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # TensorFlow's start-up note
 import tensorflow as tf
 from course import mobilenet, tf_config
 from tensorflow.keras.callbacks import TensorBoard
+
+tf.get_logger().setLevel("ERROR")  # or each of the optimizer's variables is listed that a checkpoint has for training
 
 parser = mobilenet.flags("Evaluate the checkpoints of MobileNetV2's training.")
 # Step 16: without an end, it would wait for checkpoints for good.
@@ -29,7 +31,7 @@ tf.config.set_visible_devices([], "GPU")  # others train on these
 images = mobilenet.images(f"{args.data_dir}/val", args.image_size, shuffle=False).batch(args.batch_size)
 
 model = mobilenet.network(args.image_size, args.classes, args.alpha)
-# The optimizer brings from the checkpoint how many steps it had made. TensorBoard's curves are over them.
+# The optimizer is not used, but gets from the checkpoint how many steps were made. TensorBoard's curves are over them.
 model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
 
 callbacks = [TensorBoard(f"{args.log_dir}/evaluator")]

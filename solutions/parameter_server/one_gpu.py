@@ -1,4 +1,4 @@
-"""Train MobileNetV2 on folders of images with Keras, in one process.
+"""Train MobileNetV2 on folders of images with Keras.
 
     python coordinator.py --data-dir images --classes 10 --image-size 32 --alpha 0.35 --epochs 3
 
@@ -30,9 +30,10 @@ def augment(image, label):
     return tf.image.random_flip_left_right(image), label
 
 
-# TODO: Step 15: this is called once, and what it makes runs on each worker. It gets to know the batch size there.
+# TODO: Step 15: let it take what Keras tells it about the worker's input pipeline.
 def train_data():
     """Return batches of images with their labels, over and over, each time in another order."""
+    # TODO: Step 15: the images that one replica takes at a time.
     batch_size = args.batch_size
     images = mobilenet.images(f"{args.data_dir}/train", args.image_size, shuffle=True).repeat()
     return images.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(batch_size).prefetch(tf.data.AUTOTUNE)

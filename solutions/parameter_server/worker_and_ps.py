@@ -1,9 +1,10 @@
 """Serve in a cluster, as a worker, which computes, or as a parameter server, which keeps variables.
 
     python worker_and_ps.py
+    python -m course cluster ps=worker_and_ps.py worker:2=worker_and_ps.py chief="coordinator.py --classes 10"
 
 Which of them this process is, and where all of the cluster are, is in the variable TF_CONFIG. It does what the
-coordinator asks for, until a signal ends it.
+coordinator asks for, until a signal ends it. The second line starts a whole cluster, and ends the servers.
 """
 
 import os

@@ -75,6 +75,9 @@ _TASK_FIT = _object(
         "images": _IMAGES,
         "validation_images": _IMAGES,
         "epochs": {"type": "array", "items": {"type": "integer"}},
+        "steps_per_epoch": {"type": ["integer", "null"]},
+        "in_parts": {"type": "array", "items": _INTEGERS, "maxItems": 1000},
+        "places": _NAMES,
         "begin": {"anyOf": [_PROGRESS, {"type": "null"}]},
         "end": {"anyOf": [_PROGRESS, {"type": "null"}]},
     }
@@ -83,9 +86,15 @@ _TASK_FACTS = _object(
     {
         "order": _NAMES,
         "lines": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "gpus": {**_INTEGERS, "type": ["array", "null"]},
         "strategies": {"type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2}},
         "fits": {"type": "array", "items": _TASK_FIT, "maxItems": 50},
         "saved": _NAMES,
+        "evaluations": {"type": "array", "items": _NUMBERS, "maxItems": 1000},
+        "newest": {
+            "anyOf": [_object({"number": {"type": "integer"}, "weights": _NUMBERS}), {"type": "null"}],
+        },
+        "logs": _NAMES,
         "error": {"type": ["object", "null"]},
     }
 )
@@ -113,6 +122,9 @@ class RankFacts:
     files: dict | None = None  # what grader.files saw
     strategies: list[list] = field(default_factory=list)  # the kind of each that was made, and its number of replicas
     saved: list[str] = field(default_factory=list)  # the paths that the script itself saved models to
+    evaluations: list[list[float]] = field(default_factory=list)  # the weights that were evaluated, each time
+    newest: dict | None = None  # the checkpoint that was the newest one at the end
+    logs: list[str] = field(default_factory=list)  # the files for TensorBoard that this process wrote
     error: str | None = None
     error_line: int | None = None
     traceback: str = ""
@@ -164,11 +176,12 @@ def _rank(number: int, topology: Topology, result: dict) -> RankFacts:
         return facts
     facts.reported = True
     facts.order, facts.fits, facts.lines = found["order"], found["fits"], found["lines"]
+    facts.gpus = found["gpus"] or []
     if topology.tasks:
         facts.strategies, facts.saved = found["strategies"], found["saved"]
+        facts.evaluations, facts.newest, facts.logs = found["evaluations"], found["newest"], found["logs"]
     else:
-        facts.files = found["files"]
-        facts.gpus, facts.memory_growth = found["gpus"] or [], found["memory_growth"]
+        facts.files, facts.memory_growth = found["files"], found["memory_growth"]
     if found["error"]:
         error = found["error"]
         message = _steady(str(error.get("message")))

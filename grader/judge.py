@@ -17,6 +17,8 @@ LARGEST = 200_000  # bytes of a script
 # The grader's own text, as this process has it imported: what another version found out is no expectation.
 GRADER = "".join(path.read_text() for path in sorted((ROOT / "grader").glob("*.py")))
 
+WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program calls one of these
+
 RUNS = "The program runs to its end on every rank"
 
 
@@ -109,7 +111,7 @@ def _judge_text(report: Report, text: str, pool: Pool, seconds: float) -> None:
         message = f"The file is not valid Python: {getattr(error, 'msg', None) or error}."
         _untold(report, "failed", message, getattr(error, "lineno", None))
         return
-    if not read.calls("fit"):
+    if not any(map(read.calls, WORKS)):
         raise NoScriptError("The script never calls model.fit: is it another file?")
     topologies = plans.plan(covered)
     expected = expected_runs(covered[-1], topologies, pool)
@@ -161,7 +163,7 @@ def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
             return _ending("failed", number, f"{where} ends before the program does (exit status {rank.exit}).")
         if rank.exit:
             return _ending("failed", number, f"{where} ends with exit status {rank.exit}.")
-        if not rank.fits:
+        if not rank.fits and not rank.evaluations:
             return _ending("failed", number, f"{where} ends without training.")
     return _ending("passed", number, "As it should be.")
 

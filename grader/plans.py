@@ -25,6 +25,8 @@ WORKERS = 13  # the first step of the third part
 WORKER_IMAGES = 60  # a sixth is held out, and the rest is 12 batches for two workers and 8 for three, and a little more
 SAVE_FREQ = 5  # steps
 DIES_AFTER = 18  # batches: in the middle of the second epoch
+CHECKPOINTS = 3  # that a training leaves for an evaluator
+SERVED_BATCHES = TRAIN_IMAGES // BATCH  # an epoch, on a cluster with parameter servers
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,10 @@ def plan(steps: list[Step]) -> tuple[Topology, ...]:
     if max(numbers) < PRODUCTION:
         counting = numbers & COUNTING
         return _all(fashion_mnist(*(TRAIN_BATCHES, TEST_BATCHES) if counting else FEW_BATCHES))
+    if 15 in numbers:
+        return servers()
+    if 16 in numbers:
+        return evaluator()
     if min(numbers) >= WORKERS:
         return workers(restarted=14 in numbers)
     fresh = _all(imagenet(EPOCHS))
@@ -93,6 +99,40 @@ def workers(restarted: bool) -> tuple[Topology, ...]:
         return two, three
     killed = replace(two, name="killed", aside=True, dies=(1, DIES_AFTER))
     return three, killed, replace(two, name="restarted", aside=True, after="killed")
+
+
+def servers() -> tuple[Topology, ...]:
+    """Return a cluster with two parameter servers, whose coordinator is killed, and the same started again."""
+    server = "parameter_server/worker_and_ps.py"
+    tasks = (Task("chief"), *(Task(kind, server) for kind in ("ps", "ps", "worker", "worker")))
+    arguments = mobilenet(EPOCHS)
+    killed = Topology(
+        "killed", "2 parameter servers and 2 workers", 1, len(tasks), 2, arguments, aside=True, tasks=tasks
+    )
+    return (
+        replace(killed, dies=(0, SERVED_BATCHES + 1)),
+        replace(killed, name="restarted", after="killed", aside=False),
+    )
+
+
+def evaluator() -> tuple[Topology, ...]:
+    """Return an evaluator beside a training in one process, which writes what a coordinator would."""
+    arguments = mobilenet(CHECKPOINTS)
+    tasks = (Task("chief", "parameter_server/one_gpu.py", arguments), Task("evaluator"))
+    return (Topology("evaluator", "beside a training", 1, len(tasks), 2, arguments, tasks=tasks),)
+
+
+def mobilenet(epochs: int) -> tuple[str, ...]:
+    """Return the arguments of the programs for parameter servers: the narrowest network."""
+    return _flags(
+        data_dir=IMAGES,
+        log_dir="left",
+        image_size=32,
+        classes=CLASSES,
+        alpha=0.35,
+        batch_size=BATCH,
+        epochs=epochs,
+    )
 
 
 def fashion_mnist(train_batches: int, test_batches: int) -> tuple[str, ...]:

@@ -102,8 +102,7 @@ class Pool:
             job = {"script": script, "name": name, "folder": folder, "seconds": seconds}
             images = f"{data.SHIPPED if self.sandboxed else self.tiny}/{tiny.IMAGES}"
             job["topologies"] = [
-                asdict(topology) | {"arguments": [part.replace(IMAGES, images) for part in topology.arguments]}
-                for topology in topologies
+                json.loads(json.dumps(asdict(topology)).replace(IMAGES, images)) for topology in topologies
             ]
             programs = {task.program for topology in topologies for task in topology.tasks if task.program}
             job["programs"] = {Path(program).name: (SOLUTIONS / program).read_text() for program in programs}

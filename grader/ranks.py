@@ -170,13 +170,16 @@ def _watched(number: int, topology: dict, script: Path, board: mmap.mmap) -> dic
         from grader import probe
 
         return probe.run(str(script), topology["arguments"], topology["gpus"], number, board)
-    from grader import taskprobe
+    from grader import notes, taskprobe
 
     task = topology["tasks"][number]
     if task["program"]:
-        return taskprobe.run(str(script.with_name(Path(task["program"]).name)), task["arguments"], number, board, None)
+        own = notes.Notes(str(script.with_name(Path(task["program"]).name)), number, board, {"error": None})
+        own.run(task["arguments"])
+        return own.facts
     dies, after = topology["dies"] or (None, 0)
-    return taskprobe.run(str(script), topology["arguments"], number, board, after if number == dies else None)
+    dies_after = after if number == dies else None
+    return taskprobe.run(str(script), topology["arguments"], number, board, topology["gpus"], dies_after)
 
 
 def _variables(topology: dict) -> list[dict[str, str]]:

@@ -1,15 +1,15 @@
 """Judge the properties of all steps up to one, and say which ones a script has."""
 
 from course.steps import Step
-from grader import production, properties, workers
+from grader import production, properties, servers, workers
 from grader.facts import Runs
 from grader.report import Check
 from grader.source import Source
 
-JUDGES = properties.JUDGES | production.JUDGES | workers.JUDGES
+JUDGES = properties.JUDGES | production.JUDGES | workers.JUDGES | servers.JUDGES
 
 # Which steps must be right before one can be told.
-NEEDS = properties.NEEDS | production.NEEDS | workers.NEEDS
+NEEDS = properties.NEEDS | production.NEEDS | workers.NEEDS | servers.NEEDS
 
 # Where a step is not right: whether so little happened that those which need it cannot be told.
 TELLS_NOTHING = {1: properties.uninitialised, 8: properties.untrained}

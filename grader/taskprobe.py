@@ -7,15 +7,18 @@ as a graph, as the strategies want it; what goes into a step is told by operatio
 import inspect
 import mmap
 import os
+import re
 import signal
 import sys
 import zlib
+from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.keras.callbacks import Callback
 from tensorflow.python.distribute import collective_all_reduce_strategy, parameter_server_strategy_v2
 
+from grader.gpus import Gpus
 from grader.notes import Notes
 
 KEPT = 500  # of whatever is listed
@@ -24,20 +27,25 @@ KEPT = 500  # of whatever is listed
 class TaskProbe(Notes):
     """Watches one program in one task; facts is what it saw, ready for JSON."""
 
-    def __init__(self, script: str, number: int, board: mmap.mmap, dies_after: int | None):
-        """Watch this program, and kill its process after so many batches, if at all."""
+    def __init__(self, script: str, number: int, board: mmap.mmap, gpus: int, dies_after: int | None):
+        """Watch this program on a host with so many GPUs, and kill its process after so many batches, if at all."""
         facts = {
             "order": [],  # "strategy", "model", "fit": each as it first happened
             "lines": {},  # what -> the line of the script that called it
+            "gpus": None,  # those that the script can see when it makes its strategy
             "strategies": [],  # the kind of each that was made, with its number of replicas
             "fits": [],
-            "evaluators": [],  # each SidecarEvaluator's settings
+            "evaluations": [],  # the weights that the script evaluated, each time
+            "newest": None,  # the checkpoint that is the newest one at the end
+            "logs": [],  # the files for TensorBoard that this process wrote
             "saved": [],  # the paths that the script itself saved models to
             "error": None,
         }
         super().__init__(script, number, board, facts)
+        self.gpus = Gpus(gpus)
         self.dies_after = dies_after
         self.batches = 0
+        self.evaluated = None  # the model that was
 
     def watch_strategies(self) -> None:
         """Note which strategies are made."""
@@ -52,6 +60,7 @@ class TaskProbe(Notes):
 
         def watched(strategy, *args, **kwargs):
             self.note("strategy")
+            self.facts["gpus"], _ = self.gpus.settle()
             self.show("the start of the cluster")
             make(strategy, *args, **kwargs)
             self.show("")
@@ -62,7 +71,8 @@ class TaskProbe(Notes):
     def watch_models(self) -> None:
         """Note how a model is built, trained and saved."""
         model = tf.keras.Model
-        build, fit, save, save_weights = model.__init__, model.fit, model.save, model.save_weights
+        build, fit, evaluate = model.__init__, model.fit, model.evaluate
+        save, save_weights = model.save, model.save_weights
         signature = inspect.signature(fit)
 
         def watched_build(this, *args, **kwargs):
@@ -77,17 +87,21 @@ class TaskProbe(Notes):
             own = list(given.callbacks if isinstance(given, tf.keras.callbacks.CallbackList) else given or [])
             record = {
                 "verbose": call.arguments["verbose"],
+                "steps_per_epoch": call.arguments["steps_per_epoch"],
                 "strategy": type(this.distribute_strategy).__name__,
                 "replicas": this.distribute_strategy.num_replicas_in_sync,
                 "callbacks": [_described(callback) for callback in own],
                 "images": [],  # of each training batch, the images in it
                 "validation_images": [],
                 "epochs": [],  # the training steps of each
+                "in_parts": _in_parts(this),
+                "places": _places(this),
                 "begin": None,
                 "end": None,
             }
             self.facts["fits"].append(record)
-            if not this.distribute_strategy.extended._in_multi_worker_mode():
+            strategy = this.distribute_strategy
+            if not (strategy.extended._in_multi_worker_mode() or strategy._should_use_with_coordinator):
                 sys.exit()  # it trains for itself alone: all would write into the same files, each when it gets there
             call.arguments["callbacks"] = [*own, Watcher(self, record)]
             self.show("model.fit")
@@ -95,6 +109,14 @@ class TaskProbe(Notes):
                 return fit(*call.args, **call.kwargs)
             finally:
                 self.show("")
+
+        def watched_evaluate(this, *args, **kwargs):
+            if not kwargs.get("_use_cached_eval_dataset"):  # not fit()'s own validation
+                self.note("evaluate")
+                self.facts["gpus"], _ = self.gpus.settle()
+                self.facts["evaluations"].append(self.project(this.get_weights()))
+                self.evaluated = this
+            return evaluate(this, *args, **kwargs)
 
         def watched_save(real):
             def call(this, filepath, *args, **kwargs):
@@ -104,7 +126,7 @@ class TaskProbe(Notes):
 
             return call
 
-        model.__init__, model.fit = watched_build, watched_fit
+        model.__init__, model.fit, model.evaluate = watched_build, watched_fit, watched_evaluate
         model.save, model.save_weights = watched_save(save), watched_save(save_weights)
 
     def called_by_script(self) -> bool:
@@ -117,7 +139,7 @@ class TaskProbe(Notes):
         def noted(step, name):
             def call(model, data):
                 images = data[0]
-                if isinstance(images, tf.Tensor):
+                if not model.distribute_strategy._should_use_with_coordinator:  # the step may be run elsewhere
                     tf.numpy_function(lambda seen: self._note_images(name, seen), [images], [])
                 return step(model, data)
 
@@ -132,10 +154,23 @@ class TaskProbe(Notes):
         if len(batches) < KEPT:
             batches.append([_number(image) for image in images])
 
+    def look_at_files(self, arguments: list[str]) -> None:
+        """Note what is in --log-dir at the end."""
+        logs = Path(arguments[arguments.index("--log-dir") + 1])
+        own = f".{os.getpid()}."
+        self.facts["logs"] = [str(path) for path in logs.rglob("events.out.tfevents.*") if own in path.name][:KEPT]
+        newest = tf.train.latest_checkpoint(logs / "checkpoints")
+        number = re.search(r"(\d+)$", newest or "")
+        if number and self.evaluated:
+            self.evaluated.load_weights(newest).expect_partial()
+            weights = self.project(self.evaluated.get_weights())
+            self.facts["newest"] = {"number": int(number[1]), "weights": weights}
+
     def state(self, model) -> dict:
         """Return what has to be equal on all workers: weights, and how many steps they have behind them."""
-        weights = [weight.numpy() for weight in model.trainable_weights]
-        return {"weights": self.project(weights), "iterations": int(model.optimizer.iterations.numpy())}
+        weights = [tf.convert_to_tensor(weight) for weight in model.trainable_weights]
+        iterations = int(tf.convert_to_tensor(model.optimizer.iterations))
+        return {"weights": self.project(weights), "iterations": iterations}
 
 
 class Watcher(Callback):
@@ -144,6 +179,7 @@ class Watcher(Callback):
     def __init__(self, probe: TaskProbe, record: dict):
         """Write into this record of a fit."""
         super().__init__()
+        self._supports_tf_logs = True  # or Keras would refuse callbacks for batches where there are parameter servers
         self.probe, self.record = probe, record
 
     def on_train_begin(self, logs=None):
@@ -173,6 +209,22 @@ def _number(image: np.ndarray) -> int:
     return zlib.crc32(np.rint(255 * (flat - low) / max(high - low, 1e-9)).astype(np.uint8).tobytes())
 
 
+def _parts(variable) -> list:
+    return getattr(variable, "variables", None) or [variable]
+
+
+def _in_parts(model) -> list[list[int]]:
+    """Return the shapes of the variables that are kept in several parts, and in how many: [parts, *shape]."""
+    variables = [(len(_parts(variable)), variable.shape) for variable in model.trainable_variables]
+    return [[parts, *shape] for parts, shape in variables if parts > 1]
+
+
+def _places(model) -> list[str]:
+    """Return the kinds of tasks that the model's variables are on."""
+    devices = {part.device for variable in model.trainable_variables for part in _parts(variable)}
+    return sorted({job[1] for job in (re.search(r"/job:(\w+)", device) for device in devices) if job})
+
+
 def _described(callback: Callback) -> dict:
     """Return a callback's kind, and where it writes."""
     paths = (getattr(callback, name, None) for name in ("filepath", "log_dir", "_backup_dir", "backup_dir", "filename"))
@@ -181,11 +233,15 @@ def _described(callback: Callback) -> dict:
     return {"kind": kind, "path": path}
 
 
-def run(script: str, arguments: list[str], number: int, board: mmap.mmap, dies_after: int | None) -> dict:
+def run(script: str, arguments: list[str], number: int, board: mmap.mmap, gpus: int, dies_after: int | None) -> dict:
     """Run the program as the main program and return what it did; see Notes.run."""
-    probe = TaskProbe(script, number, board, dies_after)
+    probe = TaskProbe(script, number, board, gpus, dies_after)
+    if gpus:
+        probe.gpus.answer_tensorflow(lambda: probe.note_line("gpu"))
     probe.watch_strategies()
     probe.watch_models()
     probe.watch_images()
     probe.run(arguments)
+    if "--log-dir" in arguments:
+        probe.look_at_files(arguments)
     return probe.facts

@@ -315,7 +315,8 @@ WRONG = [
             (IMPORT, "import argparse\nimport json\n"),
             (
                 WHO,
-                'config = json.loads(os.environ.get("TF_CONFIG", "{}"))\nconfig["task"] = {"type": "worker", "index": 0}\n'
+                'config = json.loads(os.environ.get("TF_CONFIG", "{}"))\n'
+                'config["task"] = {"type": "worker", "index": 0}\n'
                 'os.environ["TF_CONFIG"] = json.dumps(config)\n' + WHO,
             ),
         ),
@@ -337,7 +338,7 @@ WRONG = [
             (BACKUP, ""),
             (
                 "model.fit(\n",
-                'if chief:\n    callbacks.append(BackupAndRestore(f"{args.log_dir}/backup", save_freq=args.save_freq))\nmodel.fit(\n',
+                f"if chief:\n    callbacks += [\n{BACKUP}    ]\nmodel.fit(\n",
             ),
         ),
         14,

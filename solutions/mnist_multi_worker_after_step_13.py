@@ -1,12 +1,6 @@
-"""Train a dense network on MNIST with Keras, in one process or as the workers of a cluster.
+"""Train a dense network on MNIST with Keras.
 
     python mnist_multi_worker.py --epochs 3
-    python -m course cluster worker:2="mnist_multi_worker.py --epochs 3"
-
-The second line starts this program twice and tells each process, in the variable TF_CONFIG, where all of them are and
-which of them it is:
-
-    {"cluster": {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}
 
 The images are MNIST's, or others in the same files: Fashion-MNIST's, unless --data-dir names a folder.
 """
@@ -36,7 +30,9 @@ parser.add_argument("--train-samples", type=int, help="use the first so many ima
 parser.add_argument("--seed", type=int, help="make the run repeatable")
 args = parser.parse_args()
 
-# Step 13: which worker this process is. Where TensorFlow would wait for good, check() says what is wrong.
+# Step 13: all workers run this program, and a variable tells each of them who it is and where all are:
+#   TF_CONFIG='{"cluster": {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}'
+# Where it is wrong, TensorFlow would wait for good, and check() says what is wrong.
 _, index = tf_config.check()
 chief = index == 0
 

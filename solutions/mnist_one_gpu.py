@@ -1,6 +1,6 @@
-"""Train a dense network on MNIST with Keras, in one process.
+"""Train a dense network on MNIST with Keras.
 
-    python mnist_one_gpu.py --epochs 3
+    python mnist_multi_worker.py --epochs 3
 
 The images are MNIST's, or others in the same files: Fashion-MNIST's, unless --data-dir names a folder.
 """

@@ -10,6 +10,16 @@ import pytest
 from course.steps import SOLUTIONS, STEPS, get
 
 EXERCISES = [step for step in STEPS if step.has_exercise]
+MNIST = {
+    "--log-dir": "./logs",
+    "--batch-size": 64,
+    "--epochs": 10,
+    "--lr": 0.001,
+    "--communication": "AUTO",
+    "--save-freq": 50,
+    "--train-samples": None,
+    "--seed": None,
+}
 MARKER = re.compile(r"# TODO: Step (\d+): ")
 
 # The programs' flags, as their readers may rely on them.
@@ -53,7 +63,13 @@ def markers(path):
 
 @pytest.mark.parametrize(
     ("program", "steps"),
-    [("fashion_mnist", [1, 1, 1, 2, 3, 4, 5, 5, 6]), ("imagenet_resnet50", [8, 8, 8, 9, 9, 9, 9, *[10] * 5, 11, 11])],
+    [
+        ("fashion_mnist", [1, 1, 1, 2, 3, 4, 5, 5, 6]),
+        ("imagenet_resnet50", [8, 8, 8, 9, 9, 9, 9, *[10] * 5, 11, 11]),
+        ("mnist_one_gpu", [*[13] * 5, *[14] * 4]),
+        ("parameter_server/one_gpu", [15] * 6),
+        ("parameter_server/evaluate_once", [16] * 3),
+    ],
 )
 def test_a_starting_program_has_its_markers(program, steps):
     assert sorted(markers(SOLUTIONS / f"{program}.py")) == steps
@@ -80,7 +96,9 @@ def test_steps_follow_each_other():
             assert after.starter == before.solution
 
 
-@pytest.mark.parametrize(("program", "step"), [("fashion_mnist", 6), ("imagenet_resnet50", 11)])
+@pytest.mark.parametrize(
+    ("program", "step"), [("fashion_mnist", 6), ("imagenet_resnet50", 11), ("mnist_multi_worker", 14)]
+)
 def test_the_solution_is_the_program_after_the_last_step(program, step):
     assert (SOLUTIONS / f"{program}_solution.py").read_text() == get(step).solution.read_text()
 
@@ -92,7 +110,10 @@ def test_no_stray_file_is_among_the_solutions():
     assert set(SOLUTIONS.glob("*.py")) == known
 
 
-@pytest.mark.parametrize(("program", "defaults"), [("fashion_mnist", FASHION_MNIST), ("imagenet_resnet50", IMAGENET)])
+@pytest.mark.parametrize(
+    ("program", "defaults"),
+    [("fashion_mnist", FASHION_MNIST), ("imagenet_resnet50", IMAGENET), ("mnist_one_gpu", MNIST)],
+)
 def test_flags_have_their_defaults(program, defaults):
     tree = ast.parse((SOLUTIONS / f"{program}.py").read_text())
     found = {}

@@ -1,5 +1,6 @@
 """The figures notebooks draw: ideas, as diagrams, and what was measured in a run, as plots."""
 
+from course.figures.engines import accuracy_by_time, after_a_kill, engine_costs, four_engines
 from course.figures.ideas import (
     allreduce,
     averaged_metrics,
@@ -34,14 +35,18 @@ from course.figures.workers import cut_batch, one_backup, shared_out, steps_acro
 
 __all__ = [
     "accuracies",
+    "accuracy_by_time",
+    "after_a_kill",
     "allreduce",
     "averaged_metrics",
     "batch_times",
     "broadcast",
     "cut_batch",
     "dealt_out",
+    "engine_costs",
     "epoch_costs",
     "epoch_maps",
+    "four_engines",
     "images",
     "images_per_second",
     "learning_curves",

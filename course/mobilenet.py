@@ -57,9 +57,13 @@ def network(image_size: int, classes: int, alpha: float) -> tf.keras.Model:
     """Return the network, from pixels between 0 and 255 to the probability of each class; not compiled yet."""
     inputs = tf.keras.Input((image_size, image_size, 3))
     x = layers.Rescaling(1 / 127.5, offset=-1)(inputs)
-    x = tf.keras.applications.MobileNetV2(
+    features = tf.keras.applications.MobileNetV2(
         (image_size, image_size, 3), alpha=alpha, include_top=False, weights=None, pooling="avg"
-    )(x)
+    )
+    for layer in features.layers:
+        if isinstance(layer, layers.BatchNormalization):
+            layer.momentum = 0.9  # with Keras' 0.999, what evaluation goes by is right after thousands of steps only
+    x = features(x)
     x = layers.Dense(512, activation="relu")(x)
     x = layers.Dropout(0.2)(x)
     return tf.keras.Model(inputs, layers.Dense(classes, activation="softmax")(x))

@@ -13,8 +13,6 @@ import tensorflow as tf
 from course import mobilenet, tf_config
 from tensorflow.keras.callbacks import TensorBoard
 
-tf.get_logger().setLevel("ERROR")  # or each of the optimizer's variables is listed that a checkpoint has for training
-
 parser = mobilenet.flags("Evaluate the checkpoints of MobileNetV2's training.")
 # Step 16: without an end, it would wait for checkpoints for good.
 parser.add_argument("--max-evaluations", type=int, help="number of the last checkpoint (default: as many as epochs)")
@@ -32,7 +30,7 @@ images = mobilenet.images(f"{args.data_dir}/val", args.image_size, shuffle=False
 
 model = mobilenet.network(args.image_size, args.classes, args.alpha)
 # The optimizer is not used, but gets from the checkpoint how many steps were made. TensorBoard's curves are over them.
-model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
 
 callbacks = [TensorBoard(f"{args.log_dir}/evaluator")]
 

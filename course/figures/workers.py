@@ -108,16 +108,18 @@ def steps_across_restart(whole: Run, failure: Failure, resumed: Run) -> Figure:
     again = resumed.records[0]
     backed_up = total - len(again.batch_ends)
     wide = {"color": "#d1d5db", "linewidth": 7, "label": "a run that nobody disturbs"}
-    left.plot([end - whole.began for end in whole.records[0].batch_ends], range(1, total + 1), **wide)
+    undisturbed = [whole.records[0].epochs[0].start, *whole.records[0].batch_ends]
+    left.plot([end - whole.began for end in undisturbed], range(total + 1), **wide)
     starts = [start - failure.began for start in failure.epoch_starts]
     killed, gone_on = failure.killed - failure.began, again.epochs[0].start - failure.began
     left.plot(starts, [per_epoch * epoch for epoch in range(len(starts))], color=FIRST, marker="o")
+    left.plot([starts[-1], killed], [per_epoch * (len(starts) - 1), backed_up], color=FIRST)
     left.plot([killed, gone_on], [backed_up] * 2, color=AGAIN, linestyle="--")
     times = [gone_on, *(end - failure.began for end in again.batch_ends)]
     left.plot(times, range(backed_up, total + 1), color=AGAIN)
     left.text((killed + gone_on) / 2, backed_up + total / 40, f"step {backed_up}", color=AGAIN, ha="center")
     left.axvline(killed, color=LOST, linestyle=":")
-    left.set(title="Steps done", xlabel="seconds since the start", ylabel="steps")
+    left.set(title="Steps done", xlabel="seconds since the start", ylabel="steps", xlim=(0, None))
 
     epochs, done = len(whole.records[0].epochs), len(failure.losses)
     right.plot(range(1, epochs + 1), [epoch.final_logs["loss"] for epoch in whole.records[0].epochs], **wide)

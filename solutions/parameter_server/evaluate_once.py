@@ -13,6 +13,8 @@ import tensorflow as tf
 from course import mobilenet
 from tensorflow.keras.callbacks import TensorBoard
 
+tf.get_logger().setLevel("ERROR")  # or each of the optimizer's variables is listed that a checkpoint has for training
+
 parser = mobilenet.flags("Evaluate the checkpoints of MobileNetV2's training.")
 # TODO: Step 16: a flag that says which checkpoint is the last one: --max-evaluations.
 args = parser.parse_args()

@@ -13,6 +13,8 @@ import tensorflow as tf
 from course import mobilenet, tf_config
 from tensorflow.keras.callbacks import TensorBoard
 
+tf.get_logger().setLevel("ERROR")  # or each of the optimizer's variables is listed that a checkpoint has for training
+
 parser = mobilenet.flags("Evaluate the checkpoints of MobileNetV2's training.")
 # Step 16: without an end, it would wait for checkpoints for good.
 parser.add_argument("--max-evaluations", type=int, help="number of the last checkpoint (default: as many as epochs)")

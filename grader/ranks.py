@@ -175,6 +175,7 @@ def _watched(number: int, topology: dict, script: Path, board: mmap.mmap) -> dic
     task = topology["tasks"][number]
     if task["program"]:
         own = notes.Notes(str(script.with_name(Path(task["program"]).name)), number, board, {"error": None})
+        taskprobe.make_mobilenet_shallow()
         own.run(task["arguments"])
         return own.facts
     dies, after = topology["dies"] or (None, 0)
@@ -190,8 +191,11 @@ def _variables(topology: dict) -> list[dict[str, str]]:
         port = hosts.serve(hosts_, slots).server_port
         return [hosts.variables(number, hosts_, slots, port) for number in range(hosts_ * slots)]
     cluster = tf_config.free_addresses({kind: kinds.count(kind) for kind in kinds if kind != "evaluator"})
+    # A server's function that waits for a tensor keeps a thread, and what would bring the tensor needs another one.
+    threads = {"TF_NUM_INTEROP_THREADS": "4"} if "ps" in kinds else {}
     return [
-        {"TF_CONFIG": tf_config.make(cluster, kind, kinds[:number].count(kind))} for number, kind in enumerate(kinds)
+        threads | {"TF_CONFIG": tf_config.make(cluster, kind, kinds[:number].count(kind))}
+        for number, kind in enumerate(kinds)
     ]
 
 

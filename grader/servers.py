@@ -83,7 +83,7 @@ def _told(in_parts: list[list[int]]) -> str:
         return "no variable is cut into parts"
     if len(in_parts) > 3:
         return f"{len(in_parts)} variables are cut into parts"
-    return " and ".join(f"a variable of {'x'.join(map(str, shape))} is in {parts} parts" for parts, *shape in in_parts)
+    return " and ".join(f"a variable is in {parts} parts of {'x'.join(map(str, shape))}" for parts, *shape in in_parts)
 
 
 # --- Step 16 ----------------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ class Record:
     weights: np.ndarray | None = None  # shape (batches + 1, coordinates): before the first batch, then after each
     samples: dict[str, int] = field(default_factory=dict)  # how many images each folder has: {"train": …, "val": …}
     drawn: dict[str, list[list[int]]] = field(default_factory=dict)  # folder -> batches -> numbers of images in it
+    worker_steps: list[tuple[int, float, float]] = field(default_factory=list)  # a coordinator's: worker, start, end
 
     def trained_on(self, epoch: int) -> list[list[int]]:
         """Return the numbers of the images in each training batch of an epoch, counted from 0.
@@ -149,11 +150,29 @@ def _watch_fit(record: Record, keep_weights: bool) -> None:
         strategy = call.arguments["self"].distribute_strategy
         # A coordinator hands out steps, and does not know when each one ends. Keras refuses to call it then.
         batches = not isinstance(strategy, tf.distribute.experimental.ParameterServerStrategy)
+        if not batches:
+            _watch_workers(record)
         first, last = _callbacks(record, keep_weights, batches)
         call.arguments["callbacks"] = [first, *(call.arguments.get("callbacks") or []), last]
         return fit(*call.args, **call.kwargs)
 
     tf.keras.Model.fit = watched_fit
+
+
+def _watch_workers(record: Record) -> None:
+    """Make a coordinator note which worker did each step, and when. It tells nobody: this is inside of TensorFlow."""
+    from tensorflow.python.distribute.coordinator import cluster_coordinator
+
+    execute_on = cluster_coordinator.Closure.execute_on
+
+    @functools.wraps(execute_on)
+    def watched_execute(step, worker):
+        start = time.time()
+        execute_on(step, worker)  # returns when the worker is done, and raises where it is gone
+        if not isinstance(step, cluster_coordinator.ResourceClosure):  # those make a worker's data
+            record.worker_steps.append((worker.worker_index, start, time.time()))
+
+    cluster_coordinator.Closure.execute_on = watched_execute
 
 
 def _watch_images(record: Record) -> None:

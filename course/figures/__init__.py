@@ -28,6 +28,7 @@ from course.figures.measured import (
 from course.figures.mirrored import one_process_or_many, side_by_side
 from course.figures.rates import learning_curves, learning_rates, step_lengths
 from course.figures.restarts import loss_across_restart, restart, restart_costs
+from course.figures.servers import evaluated, roles, variables, worker_steps
 from course.figures.shares import dealt_out, epoch_maps, overlaps, repeated_batches, throughputs
 from course.figures.staging import read_times, staged_run, staging
 from course.figures.timeline import ranks_over_time, read_timeline, timeline_variables
@@ -46,6 +47,7 @@ __all__ = [
     "engine_costs",
     "epoch_costs",
     "epoch_maps",
+    "evaluated",
     "four_engines",
     "images",
     "images_per_second",
@@ -65,6 +67,7 @@ __all__ = [
     "repeated_batches",
     "restart",
     "restart_costs",
+    "roles",
     "run_shares",
     "shared_epoch",
     "shared_out",
@@ -80,6 +83,8 @@ __all__ = [
     "timeline_variables",
     "told_until",
     "update_agreement",
+    "variables",
     "weight_distance",
     "who_is_who",
+    "worker_steps",
 ]

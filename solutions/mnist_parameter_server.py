@@ -23,7 +23,7 @@ parser = argparse.ArgumentParser(
     description="Train a dense network on MNIST.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
 )
 parser.add_argument("--data-dir", default=data.SHIPPED, help="folder with MNIST's four files")
-parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints and TensorBoard logs")
+parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints and logs, which all workers see")
 parser.add_argument("--batch-size", type=int, default=64, help="batch size of each worker")
 parser.add_argument("--epochs", type=int, default=10, help="epochs to train for")
 parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Adam")

@@ -100,7 +100,7 @@ def test_figures_show_every_engine(measured):
     figures.four_engines()
     assert len(figures.engine_costs(measured).axes) == 3
     (ax,) = figures.accuracy_by_time(measured, 0.75).axes
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(PROGRAMS)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [*PROGRAMS, "75%, the target"]
     losses = [Loss(ONE, "the process", False, 0.2), Loss(PARAMETER_SERVER, "worker 1", True, 0.9)]
     (ax,) = figures.after_a_kill(losses).axes
     assert [bar.get_width() for bar in ax.patches] == [0.2, 0.9]

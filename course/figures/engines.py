@@ -70,8 +70,7 @@ def accuracy_by_time(measured: dict[str, Measured], target: float) -> Figure:
     figure.set_size_inches(8.5, 3.4)
     for name, one in measured.items():
         ax.plot(*zip(*one.accuracies, strict=True), color=COLOURS[name], marker="o", markersize=4, label=name)
-    ax.axhline(target, color=GREY, linestyle=":")
-    ax.text(0, target, f" {target:.0%}, the target", color=GREY, fontsize=9, va="bottom")
+    ax.axhline(target, color=GREY, linestyle=":", label=f"{target:.0%}, the target")
     ax.set(title="When it was learned", xlabel="seconds since the start", ylabel="accuracy in validation")
     ax.set_xlim(left=0)
     ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))

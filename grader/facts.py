@@ -201,7 +201,8 @@ def _name(number: int, topology: Topology) -> str:
     if not topology.tasks:
         return f"Rank {number}"
     kinds = [task.kind for task in topology.tasks]
-    return f"{kinds[number].capitalize()} {kinds[:number].count(kinds[number])}"
+    kind = kinds[number]
+    return kind.capitalize() if kinds.count(kind) == 1 else f"{kind.capitalize()} {kinds[:number].count(kind)}"
 
 
 def _steady(text: str) -> str:

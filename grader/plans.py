@@ -110,7 +110,7 @@ def servers() -> tuple[Topology, ...]:
         "killed", "2 parameter servers and 2 workers", 1, len(tasks), 2, arguments, aside=True, tasks=tasks
     )
     return (
-        replace(killed, dies=(0, SERVED_BATCHES + 1)),
+        replace(killed, dies=(0, SERVED_BATCHES + 2)),
         replace(killed, name="restarted", after="killed", aside=False),
     )
 

@@ -176,6 +176,7 @@ def _watched(number: int, topology: dict, script: Path, board: mmap.mmap) -> dic
     if task["program"]:
         own = notes.Notes(str(script.with_name(Path(task["program"]).name)), number, board, {"error": None})
         taskprobe.make_mobilenet_shallow()
+        taskprobe.pace_training()
         own.run(task["arguments"])
         return own.facts
     dies, after = topology["dies"] or (None, 0)

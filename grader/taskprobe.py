@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+import time
 import zlib
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from grader.gpus import Gpus
 from grader.notes import Notes
 
 KEPT = 500  # of whatever is listed
+EVALUATED = Path("evaluated")  # in the folder that all tasks work in: how often an evaluator has evaluated
+PATIENCE = 8  # seconds
 
 
 class TaskProbe(Notes):
@@ -116,7 +119,9 @@ class TaskProbe(Notes):
                 self.facts["gpus"], _ = self.gpus.settle()
                 self.facts["evaluations"].append(self.project(this.get_weights()))
                 self.evaluated = this
-            return evaluate(this, *args, **kwargs)
+            result = evaluate(this, *args, **kwargs)
+            EVALUATED.write_text(str(len(self.facts["evaluations"])))
+            return result
 
         def watched_save(real):
             def call(this, filepath, *args, **kwargs):
@@ -171,6 +176,26 @@ class TaskProbe(Notes):
         weights = [tf.convert_to_tensor(weight) for weight in model.trainable_weights]
         iterations = int(tf.convert_to_tensor(model.optimizer.iterations))
         return {"weights": self.project(weights), "iterations": iterations}
+
+
+class Paced(Callback):
+    """Makes a training wait at the end of each epoch until somebody has evaluated as often, some seconds at most."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Wait."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and (not EVALUATED.exists() or int(EVALUATED.read_text() or 0) <= epoch):
+            time.sleep(0.05)
+
+
+def pace_training() -> None:
+    """Make this process's training Paced: an evaluator is to see each of its checkpoints, however fast it trains."""
+    fit = tf.keras.Model.fit
+
+    def paced(model, *args, callbacks=(), **kwargs):
+        return fit(model, *args, callbacks=[*callbacks, Paced()], **kwargs)
+
+    tf.keras.Model.fit = paced
 
 
 class Watcher(Callback):
@@ -239,9 +264,10 @@ def make_mobilenet_shallow() -> None:
     What is judged is where variables are, and the large one is that of the dense layer on top.
     """
 
-    def shallow(input_shape=None, *args, **kwargs):
+    def shallow(input_shape=None, alpha=1.0, *args, **kwargs):
         inputs = tf.keras.Input(input_shape)
-        features = tf.keras.layers.Conv2D(1280, 8, 8)(inputs)
+        features = tf.keras.layers.Conv2D(int(10 * alpha), 8, 8)(inputs)
+        features = tf.keras.layers.Conv2D(1280, 1)(features)
         return tf.keras.Model(inputs, tf.keras.layers.GlobalAveragePooling2D()(features))
 
     tf.keras.applications.MobileNetV2 = tf.keras.applications.mobilenet_v2.MobileNetV2 = shallow

@@ -170,15 +170,12 @@ def _watched(number: int, topology: dict, script: Path, board: mmap.mmap) -> dic
         from grader import probe
 
         return probe.run(str(script), topology["arguments"], topology["gpus"], number, board)
-    from grader import notes, taskprobe
+    from grader import companions, taskprobe
 
     task = topology["tasks"][number]
     if task["program"]:
-        own = notes.Notes(str(script.with_name(Path(task["program"]).name)), number, board, {"error": None})
-        taskprobe.make_mobilenet_shallow()
-        taskprobe.pace_training()
-        own.run(task["arguments"])
-        return own.facts
+        program = script.with_name(Path(task["program"]).name)
+        return companions.run(str(program), task["arguments"], number, board)
     dies, after = topology["dies"] or (None, 0)
     dies_after = after if number == dies else None
     return taskprobe.run(str(script), topology["arguments"], number, board, topology["gpus"], dies_after)

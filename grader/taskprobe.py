@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import sys
-import time
 import zlib
 from pathlib import Path
 
@@ -19,12 +18,11 @@ import tensorflow as tf
 from tensorflow.keras.callbacks import Callback
 from tensorflow.python.distribute import collective_all_reduce_strategy, parameter_server_strategy_v2
 
+from grader.companions import EVALUATED, make_mobilenet_shallow
 from grader.gpus import Gpus
 from grader.notes import Notes
 
 KEPT = 500  # of whatever is listed
-EVALUATED = Path("evaluated")  # in the folder that all tasks work in: how often an evaluator has evaluated
-PATIENCE = 8  # seconds
 
 
 class TaskProbe(Notes):
@@ -178,26 +176,6 @@ class TaskProbe(Notes):
         return {"weights": self.project(weights), "iterations": iterations}
 
 
-class Paced(Callback):
-    """Makes a training wait at the end of each epoch until somebody has evaluated as often, some seconds at most."""
-
-    def on_epoch_end(self, epoch, logs=None):
-        """Wait."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline and (not EVALUATED.exists() or int(EVALUATED.read_text() or 0) <= epoch):
-            time.sleep(0.05)
-
-
-def pace_training() -> None:
-    """Make this process's training Paced: an evaluator is to see each of its checkpoints, however fast it trains."""
-    fit = tf.keras.Model.fit
-
-    def paced(model, *args, callbacks=(), **kwargs):
-        return fit(model, *args, callbacks=[*callbacks, Paced()], **kwargs)
-
-    tf.keras.Model.fit = paced
-
-
 class Watcher(Callback):
     """Stands behind a program's own callbacks: sees what they left, and counts."""
 
@@ -256,21 +234,6 @@ def _described(callback: Callback) -> dict:
     path = next((os.path.abspath(path) for path in paths if isinstance(path, str | os.PathLike)), None)  # noqa: PTH100
     kind = next(base.__name__ for base in type(callback).__mro__ if base.__module__.startswith("keras"))
     return {"kind": kind, "path": path}
-
-
-def make_mobilenet_shallow() -> None:
-    """Put two layers in the place of MobileNetV2's hundred and fifty, which take half a minute to get to all servers.
-
-    What is judged is where variables are, and the large one is that of the dense layer on top.
-    """
-
-    def shallow(input_shape=None, alpha=1.0, *args, **kwargs):
-        inputs = tf.keras.Input(input_shape)
-        features = tf.keras.layers.Conv2D(int(10 * alpha), 8, 8)(inputs)
-        features = tf.keras.layers.Conv2D(1280, 1)(features)
-        return tf.keras.Model(inputs, tf.keras.layers.GlobalAveragePooling2D()(features))
-
-    tf.keras.applications.MobileNetV2 = tf.keras.applications.mobilenet_v2.MobileNetV2 = shallow
 
 
 def run(script: str, arguments: list[str], number: int, board: mmap.mmap, gpus: int, dies_after: int | None) -> dict:

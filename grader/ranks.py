@@ -44,6 +44,7 @@ class Rank:
     told: int  # the pipe that its variables are told by; where its script failed, it stays until this closes
     board: mmap.mmap  # shared with the rank, which writes there which collective it is in
     serves: bool = False  # and so never ends by itself
+    threaded: bool = False  # it computes in TensorFlow's threads, while its main one waits
     kept: dict[str, bytearray] = field(
         default_factory=lambda: {name: bytearray() for name in ("facts", "stdout", "stderr")}
     )
@@ -124,7 +125,7 @@ def _fork_ranks(job: dict, topology: dict) -> list[Rank]:
             os.close(pipes[name][1])
         os.close(pipes["told"][0])
         serves = "ps" in kinds and topology["tasks"][number]["kind"] in ("ps", "worker")
-        rank = Rank(topology["name"], number, pid, pipes["told"][1], board, serves)
+        rank = Rank(topology["name"], number, pid, pipes["told"][1], board, serves, threaded=bool(kinds))
         rank.pipes = {name: pipes[name][0] for name in ("facts", "stdout", "stderr")}
         ranks.append(rank)
     return ranks
@@ -282,9 +283,12 @@ def _look(rank: Rank, seconds: float) -> None:
     with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
         for thread in Path(f"/proc/{rank.pid}/task").iterdir():
             delay += int((thread / "schedstat").read_text().split()[1])
-        fields = Path(f"/proc/{rank.pid}/task/{rank.pid}/stat").read_text().rpartition(")")[2].split()
-    state, ticks = fields[0], int(fields[11]) + int(fields[12])  # of its main thread, as proc(5) tells
-    if state != "S" or ticks != rank.ticks:
+        of = "" if rank.threaded else f"/task/{rank.pid}"
+        fields = Path(f"/proc/{rank.pid}{of}/stat").read_text().rpartition(")")[2].split()
+    state, ticks = fields[0], int(fields[11]) + int(fields[12])  # as proc(5) tells
+    # Threads that look after connections take a tick now and then.
+    worked = ticks > rank.ticks + 1 if rank.threaded else state != "S" or ticks != rank.ticks
+    if worked:
         rank.still = 0
     else:
         rank.still += max(0.0, seconds - (delay - rank.delay) / 1e9)

@@ -61,7 +61,7 @@ CORRECT = [
         (
             (
                 STRATEGY,
-                "from tensorflow.distribute import MultiWorkerMirroredStrategy\n" + PLAIN.replace("tf.distribute.", ""),
+                "from tensorflow import distribute\n\n" + PLAIN.replace("tf.distribute", "distribute"),
             ),
         ),
     ),

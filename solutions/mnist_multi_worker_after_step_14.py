@@ -28,7 +28,7 @@ parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Ad
 parser.add_argument("--communication", choices=["AUTO", "RING", "NCCL"], default="AUTO", help="how workers sum tensors")
 parser.add_argument("--save-freq", type=int, default=50, help="steps between checkpoints, and backups")
 parser.add_argument("--train-samples", type=int, help="use the first so many images, those held out included")
-parser.add_argument("--seed", type=int, help="make the run repeatable")
+parser.add_argument("--seed", type=int, help="make the run repeatable (the same number for all workers)")
 args = parser.parse_args()
 
 # Step 13: all workers run this program, and a variable tells each of them who it is and where all are:

@@ -27,7 +27,7 @@ parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Ad
 parser.add_argument("--communication", choices=["AUTO", "RING", "NCCL"], default="AUTO", help="how workers sum tensors")
 parser.add_argument("--save-freq", type=int, default=50, help="steps between checkpoints, and backups")
 parser.add_argument("--train-samples", type=int, help="use the first so many images, those held out included")
-parser.add_argument("--seed", type=int, help="make the run repeatable")
+parser.add_argument("--seed", type=int, help="make the run repeatable (the same number for all workers)")
 args = parser.parse_args()
 
 # TODO: Step 13: find out which worker this process is, and make the strategy, before anything else of TensorFlow's.

@@ -29,6 +29,16 @@ def judge_workers(runs: Runs, expected: Runs, source: Source) -> Finding | None:
             finding = find(workers, source)
             if finding:
                 return finding
+    if any(not facts.fits or not facts.fits[0]["end"] for _, facts in runs.ranks()):
+        return None  # it does not get that far, as another check says
+    return unseen(runs, expected)
+
+
+def unseen(runs: Runs, expected: Runs) -> Finding | None:
+    """Return a Finding where processes that report a training together hardly sent each other anything."""
+    if runs.traffic < expected.traffic / 3:
+        message = "The processes report one training, but hardly sent each other anything, as their host saw."
+        return Finding(message, unclear=True)
     return None
 
 

@@ -106,8 +106,9 @@ def test_the_solution_is_the_program_after_the_last_step(program, step):
 def test_no_stray_file_is_among_the_solutions():
     known = {step.starter for step in STEPS} | {step.solution for step in STEPS}
     known |= {SOLUTIONS / f"imagenet_resnet50_{what}.py" for what in ("one_gpu", "solution")}
-    known |= {SOLUTIONS / f"mnist_{engine}.py" for engine in ("horovod", "parameter_server")}
-    assert set(SOLUTIONS.glob("*.py")) == known
+    known |= {SOLUTIONS / f"mnist_{what}.py" for what in ("multi_worker_solution", "horovod", "parameter_server")}
+    known.add(SOLUTIONS / "parameter_server" / "worker_and_ps.py")
+    assert set(SOLUTIONS.glob("**/*.py")) == known
 
 
 @pytest.mark.parametrize(

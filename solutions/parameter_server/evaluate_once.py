@@ -28,7 +28,7 @@ model = mobilenet.network(args.image_size, args.classes, args.alpha)
 # The optimizer is not used, but gets from the checkpoint how many steps were made. TensorBoard's curves are over them.
 model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
 
-callbacks = [TensorBoard(f"{args.log_dir}/evaluator")]
+callbacks = [TensorBoard(f"{args.log_dir}/evaluator", write_graph=False)]
 
 # TODO: Step 16: evaluate each checkpoint as it appears, until the last one.
 newest = tf.train.latest_checkpoint(f"{args.log_dir}/checkpoints")

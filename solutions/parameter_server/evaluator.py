@@ -34,7 +34,7 @@ model = mobilenet.network(args.image_size, args.classes, args.alpha)
 # The optimizer is not used, but gets from the checkpoint how many steps were made. TensorBoard's curves are over them.
 model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
 
-callbacks = [TensorBoard(f"{args.log_dir}/evaluator")]
+callbacks = [TensorBoard(f"{args.log_dir}/evaluator", write_graph=False)]
 
 # Step 16: it looks for a new checkpoint again and again, and skips those that came while it was busy, but the newest.
 tf.keras.utils.SidecarEvaluator(

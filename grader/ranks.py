@@ -41,7 +41,7 @@ class Rank:
     topology: str
     rank: int
     pid: int
-    told: int  # the pipe that its variables are told by; where its script failed, it stays until this closes
+    told: int  # the pipe that its variables are told by; where it waits, it stays until this closes
     board: mmap.mmap  # shared with the rank, which writes there which collective it is in
     serves: bool = False  # and so never ends by itself
     threaded: bool = False  # it computes in TensorFlow's threads, while its main one waits
@@ -51,7 +51,7 @@ class Rank:
     exit: int | None = None
     over: bool = False
     ended_for: str | None = None
-    waits: bool = False  # its script failed, and said why
+    waits: bool = False  # its script failed, and said why; or it is through, and the others may need it
     ticks: int = -1  # of processor time, when last looked at
     delay: int = 0  # nanoseconds that its threads had waited for a core
     still: float = 0  # seconds that it has done nothing, though it could have
@@ -153,14 +153,14 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap
         sys.stderr.flush()
         with os.fdopen(facts_fd, "w") as file:
             json.dump(facts, file)
-        if facts["error"]:
+        if facts["error"] or topology["tasks"]:
             os.read(told_fd, 1)  # whoever goes tears the others' connections, and they would fail of that first
-            os._exit(1)
-        if not topology["tasks"]:
+            status = int(bool(facts["error"]))
+        else:
             import horovod.tensorflow as hvd
 
             hvd.shutdown()
-        status = 0
+            status = 0
     finally:
         os._exit(status)
 
@@ -218,16 +218,17 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
             rank, name = key.data
             if name != "pid":
                 ended = not _keep(rank, name, key.fd, selector)
-                if ended and name == "facts" and not rank.over and (rank.result()["facts"] or {}).get("error"):
-                    rank.waits = True
-                    failed.add(rank.topology)
+                if ended and name == "facts" and not rank.over:
+                    error = (rank.result()["facts"] or {}).get("error")
+                    rank.waits = bool(error) or rank.threaded
+                    failed |= {rank.topology} if error else set()
             elif not rank.over:
                 _end(rank)
                 if rank.exit:
                     failed.add(rank.topology)
         for topology in limits:
             members = [rank for rank in ranks if rank.topology == topology]
-            if topology in failed and all(rank.over or rank.waits or rank.serves for rank in members):
+            if all(rank.over or rank.waits or rank.serves for rank in members):
                 for rank in members:
                     if not rank.over:
                         _let_end(rank)

@@ -247,7 +247,7 @@ WRONG = [
         "the scope around the training alone",
         13,
         ((SCOPE, "model = make_or_restore_model()\n"), ("model.fit(\n", "with strategy.scope():\n  model.fit(\n")),
-        13,
+        0,
     ),
     Variant(
         "the optimizer outside of the scope",
@@ -266,7 +266,7 @@ WRONG = [
     Variant(
         "batches scaled twice", 13, ((".batch(batch_size)", ".batch(batch_size * strategy.num_replicas_in_sync)"),), 13
     ),
-    Variant("batches divided", 13, ((BATCH, "batch_size = args.batch_size // strategy.num_replicas_in_sync\n"),), 13),
+    Variant("batches divided", 13, ((BATCH, "batch_size = args.batch_size // strategy.num_replicas_in_sync\n"),), 0),
     *_each_step(
         Variant(
             "steps of all images, those held out too",

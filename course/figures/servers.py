@@ -93,10 +93,10 @@ def worker_steps(record: Record, began: float, killed: tuple[int, float, float])
         ax.plot(ends, range(1, len(ends) + 1), "|", color=rank_colour(worker), markersize=7)
     for epoch in record.epochs:
         ax.axvline(epoch.start - began, color="#d1d5db", linewidth=0.8, zorder=0)
-    for when, text in ((from_, "killed"), (to, "started again")):
+    for when, text, side in ((from_, f"worker {away} killed ", "right"), (to, " started again", "left")):
         ax.axvline(when - began, color=LOST, linestyle=":")
-        ax.text(when - began, 1.01, f"{text} ", color=LOST, transform=ax.get_xaxis_transform(), rotation=20, fontsize=9)
-    back = [start for index, start, _ in record.worker_steps if index == away and start > to]
+        ax.text(when - began, 1.02, text, color=LOST, transform=ax.get_xaxis_transform(), ha=side, fontsize=9)
+    back = [end for index, start, end in record.worker_steps if index == away and start > to]
     if back:
         ax.axvspan(from_ - began, min(back) - began, color=LOST, alpha=0.08, linewidth=0)
     ax.set(xlabel="seconds since the start (grey: an epoch begins)", ylabel="steps done")

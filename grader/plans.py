@@ -15,6 +15,7 @@ BATCH = 2  # images
 
 PRODUCTION = 8  # the first step of the second part
 
+LOGS = "left"  # --log-dir
 IMAGES = "{images}"  # in an argument: the folder with the judge's own images, wherever the script can see it
 CLASSES, TRAIN_IMAGES, VAL_IMAGES = 6, 13, 7  # of those: shares for two and for three ranks do not come out even
 EPOCHS, WARMUP_EPOCHS = 2, 1
@@ -88,9 +89,7 @@ def _all(arguments: tuple[str, ...]) -> tuple[Topology, ...]:
 
 def workers(restarted: bool) -> tuple[Topology, ...]:
     """Return clusters of workers: three, and two, of which one is killed where it is a restart that is judged."""
-    arguments = _flags(
-        log_dir="left", batch_size=BATCH, epochs=EPOCHS, train_samples=WORKER_IMAGES, save_freq=SAVE_FREQ
-    )
+    arguments = _flags(log_dir=LOGS, batch_size=BATCH, epochs=EPOCHS, train_samples=WORKER_IMAGES, save_freq=SAVE_FREQ)
     two, three = (
         Topology(f"{name}-workers", f"{name} workers", 1, number, 0, arguments, tasks=(Task("worker"),) * number)
         for name, number in (("two", 2), ("three", 3))
@@ -126,7 +125,7 @@ def mobilenet(epochs: int) -> tuple[str, ...]:
     """Return the arguments of the programs for parameter servers: the narrowest network."""
     return _flags(
         data_dir=IMAGES,
-        log_dir="left",
+        log_dir=LOGS,
         image_size=32,
         classes=CLASSES,
         alpha=0.35,
@@ -153,7 +152,7 @@ def imagenet(epochs: int, data_url: str = IMAGES) -> tuple[str, ...]:
         data_url=data_url,
         train_url="kept",
         cache_dir="copy",
-        log_dir="left",
+        log_dir=LOGS,
         model="small",
         image_size=32,
         classes=CLASSES,

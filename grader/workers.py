@@ -7,7 +7,7 @@ how far a restart comes is read off the solution's own.
 from pathlib import Path
 
 from grader.facts import RankFacts, Runs
-from grader.plans import BATCH, DIES_AFTER, EPOCHS, WORKER_IMAGES
+from grader.plans import BATCH, DIES_AFTER, EPOCHS, LOGS, WORKER_IMAGES
 from grader.properties import Finding, close
 from grader.source import Source
 
@@ -25,12 +25,15 @@ SHARED = (
 def judge_workers(runs: Runs, expected: Runs, source: Source) -> Finding | None:
     """Whether the workers trained one model, each on its own part of every batch."""
     for workers in runs.topologies.values():
-        for find in (_strategy, _model, _batches, _steps, _images, _weights, _reports):
+        finding = _strategy(workers, source) or _model(workers, source)
+        if finding:
+            return finding
+        if any(facts.error or not facts.fits or not facts.fits[0]["end"] for facts in workers):
+            return None  # it does not get that far, as another check says
+        for find in (_batches, _steps, _images, _weights, _reports):
             finding = find(workers, source)
             if finding:
                 return finding
-    if any(not facts.fits or not facts.fits[0]["end"] for _, facts in runs.ranks()):
-        return None  # it does not get that far, as another check says
     return unseen(runs, expected)
 
 
@@ -70,7 +73,7 @@ def _model(workers: list[RankFacts], source: Source) -> Finding | None:
 def _batches(workers: list[RankFacts], source: Source) -> Finding | None:
     line = source.line_of("batch_size", "batch")
     for facts in workers:
-        for batch in (facts.fits[0]["images"] if facts.fits else [])[: TRAIN // (BATCH * len(workers))]:
+        for batch in facts.fits[0]["images"][: TRAIN // (BATCH * len(workers))]:
             if len(batch) != BATCH:
                 return Finding(
                     f"{facts.where} takes {_images_of(len(batch))} a step. Expected: {BATCH}, its own --batch-size, "
@@ -84,7 +87,7 @@ def _steps(workers: list[RankFacts], source: Source) -> Finding | None:
     full = BATCH * len(workers)
     right = {TRAIN // full, -(-TRAIN // full)}
     for facts in workers:
-        epochs = facts.fits[0]["epochs"] if facts.fits else []
+        epochs = facts.fits[0]["epochs"]
         for number, steps in enumerate(epochs):
             if steps not in right:
                 end = " The data end: do they repeat?" if number and steps < min(right) and epochs[0] in right else ""
@@ -93,7 +96,7 @@ def _steps(workers: list[RankFacts], source: Source) -> Finding | None:
                     f"images that are not held out, {full} a step.{end}",
                     source.line_of("repeat" if end else "steps_per_epoch", "steps_per_epoch"),
                 )
-        if facts.fits and len(epochs) != EPOCHS:
+        if len(epochs) != EPOCHS:
             message = f"{facts.where} trains for {len(epochs)} epochs. Expected: {EPOCHS}, as it is told."
             return Finding(message, source.line_of("epochs", "fit"))
     return None
@@ -101,10 +104,8 @@ def _steps(workers: list[RankFacts], source: Source) -> Finding | None:
 
 def _images(workers: list[RankFacts], source: Source) -> Finding | None:
     """Whether any two workers train on the same images in the first epoch, or one on what is held out."""
-    seen = [_first_epoch(facts) for facts in workers if facts.fits]
-    held_out = {
-        image for facts in workers if facts.fits for batch in facts.fits[0]["validation_images"] for image in batch
-    }
+    seen = [_first_epoch(facts) for facts in workers]
+    held_out = {image for facts in workers for batch in facts.fits[0]["validation_images"] for image in batch}
     for number, images in enumerate(seen):
         if images & held_out:
             message = f"{workers[number].where} trains on {_images_of(len(images & held_out))} that it validates on."
@@ -112,7 +113,7 @@ def _images(workers: list[RankFacts], source: Source) -> Finding | None:
         for other in range(number):
             if images and len(images & seen[other]) > SHARED * len(images):
                 return Finding(
-                    f"{workers[number].where} trains on the same images as {workers[other].name.lower()}. Expected: "
+                    f"{workers[number].where} trains on the same images as {_low(workers[other])}. Expected: "
                     "each worker on its own part of every batch.",
                     source.line_of("auto_shard_policy", "with_options", "from_tensor_slices"),
                 )
@@ -125,11 +126,10 @@ def _first_epoch(facts: RankFacts) -> set[int]:
 
 
 def _weights(workers: list[RankFacts], source: Source) -> Finding | None:
-    states = [(facts, facts.fits[0]["end"]) for facts in workers if facts.fits and facts.fits[0]["end"]]
-    for facts, end in states:
-        if not close(end["weights"], states[0][1]["weights"]):
+    for facts in workers:
+        if not close(facts.fits[0]["end"]["weights"], workers[0].fits[0]["end"]["weights"]):
             return Finding(
-                f"{facts.where} ends with weights other than {states[0][0].name.lower()}'s. Expected: the same.",
+                f"{facts.where} ends with weights other than {_low(workers[0])}'s. Expected: the same.",
                 source.line_of("scope", "fit"),
             )
     return None
@@ -138,10 +138,10 @@ def _weights(workers: list[RankFacts], source: Source) -> Finding | None:
 def _reports(workers: list[RankFacts], source: Source) -> Finding | None:
     for facts in workers:
         printed = facts.stdout.strip()
-        if facts.fits and facts.rank and printed:
+        if facts.rank and printed:
             first = printed.splitlines()[0][:80]
             return Finding(f"{facts.where} prints, too: “{first}”. Expected: the chief alone.", _line_of_print(source))
-        if facts.fits and not facts.rank and not printed:
+        if not facts.rank and not printed:
             return Finding(f"{facts.where} prints nothing. Expected: the chief reports.", _line_of_print(source))
     return None
 
@@ -203,22 +203,18 @@ def judge_restart(runs: Runs, expected: Runs, source: Source) -> Finding | None:
 
 def _judge_files(workers: list[RankFacts], source: Source) -> Finding | None:
     """Whether the chief alone writes what is kept, and all of them one backup."""
-    if any(not facts.fits for facts in workers):
+    trained = [facts for facts in workers if facts.fits]
+    for facts in trained:
+        backup = _paths(facts, "BackupAndRestore")
+        if not backup:
+            message = f"{facts.where} has no BackupAndRestore. Expected: one on every worker."
+            return Finding(message, source.line_of("callbacks"), explains=True)
+        if backup != _paths(trained[0], "BackupAndRestore"):
+            message = f"{facts.where} has its backup in another folder than {_low(trained[0])}. Expected: one for all."
+            return Finding(message, source.line_of("BackupAndRestore"), explains=True)
+    if len(trained) < len(workers):
         return None  # it does not get that far, as another check says
     written = [_written(facts) for facts in workers]
-    backups = [
-        [call["path"] for call in facts.fits[0]["callbacks"] if call["kind"] == "BackupAndRestore"] for facts in workers
-    ]
-    for facts, backup in zip(workers, backups, strict=True):
-        if not backup:
-            return Finding(
-                f"{facts.where} has no BackupAndRestore. Expected: one on every worker.", source.line_of("callbacks")
-            )
-        if backup != backups[0]:
-            return Finding(
-                f"{facts.where} has its backup in another folder than {_low(workers[0])}. Expected: one for all.",
-                source.line_of("BackupAndRestore"),
-            )
     kept = {Path(path).parent for _, path in written[0]}
     for facts, paths in list(zip(workers, written, strict=True))[1:]:
         for what, path in paths:
@@ -228,8 +224,10 @@ def _judge_files(workers: list[RankFacts], source: Source) -> Finding | None:
                     "thrown away.",
                     source.line_of("log_dir", what, "fit"),
                 )
-    if not {"ModelCheckpoint", "save"} & {what for what, _ in written[0]}:
-        return Finding(f"{workers[0].where} saves no checkpoints.", source.line_of("ModelCheckpoint", "callbacks"))
+    saved = [path for what, path in written[0] if what in ("ModelCheckpoint", "save")]
+    if not any(LOGS in Path(path).parts for path in saved):
+        message = f"{workers[0].where}, the chief, saves no checkpoints in --log-dir."
+        return Finding(message, source.line_of("ModelCheckpoint", "callbacks"))
     return None
 
 

@@ -57,8 +57,8 @@ def check(patience: float = PATIENCE) -> tuple[str, int]:
     Raises:
         TaskError: the text is no TF_CONFIG, or names no task of the cluster or one that somebody else has.
     """
-    text = os.environ.get("TF_CONFIG", "")
-    if not text.strip():
+    text = os.environ.get("TF_CONFIG")
+    if text is None:
         return "worker", 0
     cluster, kind, index = _parse(text)
     if kind == "evaluator":

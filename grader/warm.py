@@ -14,7 +14,7 @@ import socket
 import sys
 import traceback
 
-from grader import ranks, sandbox
+from grader import forks, ranks, sandbox
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def serve(process: int | None, job: int, answer: int) -> None:
                 os._exit(0)
             sandbox.confine(process)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        ranks.close_all_but(job, answer)
+        forks.close_all_but(job, answer)
         with os.fdopen(job) as file:
             answered = ranks.run(json.load(file))
     except BaseException:  # this program's fault: no verdict on the script

@@ -15,6 +15,8 @@ from grader.pool import Pool
 
 sys.path.insert(0, str(ROOT / "tests"))
 import corpus_production as production
+import corpus_servers as servers
+import corpus_workers as workers
 from corpus import CORRECT
 from corpus_wrong import WRONG
 from hostile import HOSTILE
@@ -25,7 +27,8 @@ JOBS = 2
 
 def measure() -> dict:
     """Return {"scripts", "times", "wrong": [what was not judged right], "unlike": [whose reports differed]}."""
-    rows = (*CORRECT, *WRONG, *production.CORRECT, *production.WRONG, *HOSTILE)
+    later = [row for part in (production, workers, servers) for row in (*part.CORRECT, *part.WRONG)]
+    rows = (*CORRECT, *WRONG, *later, *HOSTILE)
     with tempfile.TemporaryDirectory() as folder, Pool() as pool, ThreadPoolExecutor(JOBS) as threads:
 
         def judged(number: int):

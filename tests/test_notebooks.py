@@ -6,6 +6,7 @@ import nbformat
 import pytest
 
 from course.steps import NOTEBOOKS, STEPS
+from grader.classroom import release
 
 PARAMETERS = ("np", "profile", "epochs", "train_samples", "test_samples", "data_dir", "script")
 
@@ -59,6 +60,7 @@ def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):
         assert f"exercise.solution({step.number})" in sources(lesson, "code")
     if step.check:
         assert f"report = check(step={step.number}, script=script)" in sources(lesson, "code")[-1]
+        assert {release.SOLUTION, release.CHECK} <= {cell.id for cell in lesson.cells}
     for heading in headings:
         assert heading in text
     assert "<details><summary>Answer</summary>" in text

@@ -23,7 +23,7 @@ SAVE = 'model.save(f"{args.log_dir}/model.keras")\n'
 FIT_STEPS = "    steps_per_epoch=steps_per_epoch,\n"
 
 END = "    max_evaluations=args.max_evaluations or args.epochs,\n"
-LOGS = 'callbacks = [TensorBoard(f"{args.log_dir}/evaluator")]\n'
+LOGS = 'callbacks = [TensorBoard(f"{args.log_dir}/evaluator", write_graph=False)]\n'
 FOLDER = '    f"{args.log_dir}/checkpoints",\n'
 SIDECAR = (
     "tf.keras.utils.SidecarEvaluator(\n    model,\n    images,\n"

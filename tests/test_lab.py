@@ -65,6 +65,8 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         page.goto(f"{url}/tree/notebooks/step_03/step_03.ipynb?token=a-token&reset")
         expect(page.get_by_role("heading", name="Step 3: Average the gradients")).to_be_visible(timeout=60_000)
         notebook = page.locator(".jp-Notebook:visible")
+        kernel = page.locator(".jp-NotebookPanel:visible .jp-Notebook-ExecutionIndicator")
+        expect(kernel).to_have_attribute("data-status", "idle", timeout=60_000)  # before that, a key press may be lost
         for source in ("np = 2", "from course import", "figures.allreduce"):
             cell = notebook.locator(".jp-CodeCell", has_text=source).first
             cell.locator(".cm-content").click()

@@ -157,14 +157,13 @@ class TaskProbe(Notes):
         if len(batches) < KEPT:
             batches.append([_number(image) for image in images])
 
-    def look_at_files(self, arguments: list[str]) -> None:
-        """Note what is in --log-dir at the end."""
-        logs = Path(arguments[arguments.index("--log-dir") + 1])
+    def look_at_files(self, logs: Path) -> None:
+        """Note what an evaluator leaves in --log-dir, and what it finds there at the end."""
         own = f".{os.getpid()}."
         self.facts["logs"] = [str(path) for path in logs.rglob("events.out.tfevents.*") if own in path.name][:KEPT]
         newest = tf.train.latest_checkpoint(logs / "checkpoints")
         number = re.search(r"(\d+)$", newest or "")
-        if number and self.evaluated:
+        if number:
             self.evaluated.load_weights(newest).expect_partial()
             weights = self.project(self.evaluated.get_weights())
             self.facts["newest"] = {"number": int(number[1]), "weights": weights}
@@ -246,6 +245,6 @@ def run(script: str, arguments: list[str], number: int, board: mmap.mmap, gpus: 
     probe.watch_models()
     probe.watch_images()
     probe.run(arguments)
-    if "--log-dir" in arguments:
-        probe.look_at_files(arguments)
+    if probe.evaluated and not probe.facts["fits"]:
+        probe.look_at_files(Path(arguments[arguments.index("--log-dir") + 1]))
     return probe.facts

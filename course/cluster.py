@@ -109,8 +109,7 @@ class Cluster:
         watched = ["-m", "course.watch", str(self.records)] if trains else []
         config = {"TF_CPP_MIN_LOG_LEVEL": "2"}  # a server warns of each connection that a process leaves behind
         config |= {"TF_CONFIG": tf_config.make(self.addresses, kind, index), "COURSE_WATCH_RANK": str(index)}
-        if "ps" in self.addresses:  # a step waits, in one of these threads, for what other processes have to send
-            config["TF_NUM_INTEROP_THREADS"] = "4"
+        config["TF_NUM_INTEROP_THREADS"] = "4"  # a step waits, in one of these, for what other processes have to send
         self.say(f"$ {task.name}: python {shlex.join(command)}")
         task.guard = subprocess.Popen(
             [sys.executable, "-m", "course.guard", sys.executable, *watched, *command],

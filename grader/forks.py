@@ -133,8 +133,8 @@ def variables(topology: dict) -> list[dict[str, str]]:
         port = hosts.serve(hosts_, slots).server_port
         return [hosts.variables(number, hosts_, slots, port) for number in range(hosts_ * slots)]
     cluster = tf_config.free_addresses({kind: kinds.count(kind) for kind in kinds if kind != "evaluator"})
-    # A server's function that waits for a tensor keeps a thread, and what would bring the tensor needs another one.
-    threads = {"TF_NUM_INTEROP_THREADS": "4"} if "ps" in kinds else {}
+    # A step that waits for what another process has to send keeps a thread, and what would bring it needs one, too.
+    threads = {"TF_NUM_INTEROP_THREADS": "4"}
     return [
         threads | {"TF_CONFIG": tf_config.make(cluster, kind, kinds[:number].count(kind))}
         for number, kind in enumerate(kinds)

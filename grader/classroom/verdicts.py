@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import tempfile
+import threading
 from pathlib import Path
 
 import fastjsonschema
@@ -20,6 +21,7 @@ from grader.judge import GRADER, RUNS, judge
 from grader.pool import NoVerdictError, Pool
 from grader.report import Check, Report
 
+_making = threading.Lock()
 _valid = fastjsonschema.compile(json.loads((ROOT / "grader" / "schema.json").read_text()))
 
 
@@ -56,9 +58,19 @@ class Store:
         partial.replace(self.folder / f"{name}.json")
 
 
-@functools.cache
 def _pool() -> Pool:
-    """Return this process's pool.
+    """Return this process's pool, which all its threads share.
+
+    Raises:
+        NoVerdictError: no sandbox can be made here.
+    """
+    with _making:  # the cache alone lets two threads that ask at once make one each
+        return _made_once()
+
+
+@functools.cache
+def _made_once() -> Pool:
+    """Make the pool; it ends with the process.
 
     Raises:
         NoVerdictError: no sandbox can be made here.

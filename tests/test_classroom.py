@@ -201,6 +201,33 @@ def test_whoever_is_stopped_goes_on_where_it_ended(judged, signals, leftovers):
 
 
 @pytest.mark.slow
+def test_whoever_is_interrupted_while_judging_keeps_the_verdicts_and_is_told_so(school, leftovers):
+    students = [f"learner-{number}" for number in range(4)]
+    for student in students:
+        school.submit(student, STEP, f"{HONEST}\n# {student}\n")
+    store = school.course / "verdicts"
+    process = subprocess.Popen(
+        school.grading(STEP, "--jobs", "1"),
+        cwd=ROOT,
+        env=school.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listen_to_interrupts,
+    )
+    while process.poll() is None and not list(store.glob("*.json")):
+        pass
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1 and "the same command goes on from here" in said and "Traceback" not in said
+    kept = {path: path.stat().st_mtime_ns for path in store.glob("*.json")}
+    assert 0 < len(kept) < len(students)
+    assert school.grade(STEP).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept, "nothing was judged twice"
+    assert [school.points(student, STEP)[0] for student in students] == [10] * 4
+    assert leftovers() == []
+
+
+@pytest.mark.slow
 def test_a_cluster_judges_what_one_machine_would(school, leftovers, tmp_path):
     school.submit("alice", STEP, HONEST)
     school.submit("bob", STEP, STARTER)

@@ -97,11 +97,14 @@ def main(number, jobs, students, regrade, scheduler, db, course_dir) -> None:
         )
     _require_assignment(group)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        for student in progress.track(group.students, description="looking through"):
-            _clean(group, student, console)
-        _judge(group, jobs, scheduler, regrade, progress)
-        failed = _grade(group, regrade, progress)
+    try:
+        with Progress(*columns, console=Console(stderr=True)) as progress:
+            for student in progress.track(group.students, description="looking through"):
+                _clean(group, student, console)
+            _judge(group, jobs, scheduler, regrade, progress)
+            failed = _grade(group, regrade, progress)
+    except KeyboardInterrupt:
+        raise click.ClickException("Stopped. What is done is kept: the same command goes on from here.") from None
     _export(group, api)
     _summarise(group, failed, console)
     sys.exit(1 if failed else 0)
@@ -154,8 +157,9 @@ def _judge(group: Class, jobs: int, scheduler: str | None, regrade: bool, progre
     task = progress.add_task("judging", total=len(names), completed=len(names) - len(waiting))
     if not waiting:
         return
+    nobody = "127.0.0.1:0"  # else the dashboard would be open to the network, on a port that may be taken
     cluster = scheduler or LocalCluster(
-        n_workers=1, threads_per_worker=jobs, processes=False, dashboard_address=None, silence_logs=50
+        n_workers=1, threads_per_worker=jobs, processes=False, dashboard_address=nobody, silence_logs=50
     )
     with Client(cluster) as client:
         number = group.step.number

@@ -107,8 +107,8 @@ def _fit_barely(tell) -> None:
     probe.run = run
     with tempfile.TemporaryDirectory() as folder:
         job = {"script": (ROOT / "solutions" / "fashion_mnist_solution.py").read_text(), "name": "fashion_mnist.py"}
-        job |= {"folder": folder, "seconds": 300}
+        job |= {"folder": folder, "seconds": 300, "programs": {}}
         job["topologies"] = [asdict(topology) for topology in PLAN]
-        ranks.run(job)
+        ranks.run(job, lambda: None)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     tell.send(used.ru_utime + used.ru_stime)

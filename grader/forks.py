@@ -31,7 +31,6 @@ class Rank:
     ended_for: str | None = None
     waits: bool = False  # its script failed, and said why; or it is through, and the others may need it
     ticks: int = -1  # of processor time, when last looked at
-    delay: int = 0  # nanoseconds that its threads had waited for a core
     still: float = 0  # seconds that it has done nothing, though it could have
 
     @property

@@ -20,9 +20,10 @@ import psutil
 from course import data
 from course.steps import SOLUTIONS
 from grader import sandbox, tiny
+from grader.clock import LATER
 from grader.plans import IMAGES, Topology
 
-SECONDS = 60  # a script may take, for all topologies
+SECONDS = 60  # a script may take, for all topologies, of what grader.clock counts
 START = 300  # seconds that a process may take to get warm
 MARGIN = 10  # seconds more until a process that does not answer is ended
 ANSWER = 64 * 2**20  # bytes
@@ -89,7 +90,7 @@ class Pool:
             script: its text.
             name: of its file.
             topologies: on which to run it, one after another where there are few cores.
-            seconds: how long it may take on all of them.
+            seconds: how long it may take on all of them; more, as long as others keep it from the cores.
 
         Raises:
             OverrunError: it outlasted its time, or took its sandbox down.
@@ -181,7 +182,7 @@ def _read(answer: IO[bytes], seconds: float) -> bytes:
     """Read all of an answer, from a process that may hang, flood or end.
 
     Raises:
-        OverrunError: it took longer than the seconds, or grew larger than any answer is.
+        OverrunError: it took longer than the seconds, and one for each LATER, or grew larger than any answer is.
     """
     deadline = time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
@@ -194,4 +195,5 @@ def _read(answer: IO[bytes], seconds: float) -> bytes:
             if not piece:
                 return text
             text += piece
+            deadline += piece.count(LATER)
     raise OverrunError("It took down the processes that it ran in.")

@@ -2,7 +2,8 @@
 
 A job is {"script": text, "name": its file name, "folder": to work in, "seconds": time limit, "topologies": [{"name",
 "hosts", "slots", "gpus", "arguments", "after": the one in whose folders it is run, or null, "tasks", "dies"}],
-"programs": {name: text} of the solutions that do tasks in place of the script}. The answer is
+"programs": {name: text} of the solutions that do tasks in place of the script}. The time limit is for what grader.clock
+counts, and on a machine that is busy with other things the answer comes as much later. The answer is
 {"topologies": {name: [rank 0's result, rank 1's, …]}, "traffic": bytes that went over the loopback}, a result being
 {"exit": status or minus the signal, "ended_for": null, or why it had to be ended: "time", "output", "memory", "others"
 that failed or "stall", "collective": the one that it was in at its end, or "", "facts": see grader.probe or null,
@@ -14,8 +15,10 @@ import os
 import selectors
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+from grader.clock import Clock
 from grader.forks import Rank, fork, let_go, variables
 
 KEPT = 200_000  # bytes of each stream of each rank
@@ -29,16 +32,19 @@ STALL = 6  # seconds in which no rank does anything while one waits in a collect
 # own warning is for MPI alone: its controller for Gloo has an empty list of ranks, and so never misses any (0.28.1).
 
 
-def run(job: dict) -> dict:
-    """Run a job's topologies and return the answer; after one that had to be ended none is run any more."""
-    deadline, before = time.monotonic() + job["seconds"], _traffic()
+def run(job: dict, later: Callable[[], None]) -> dict:
+    """Run a job's topologies and return the answer; after one that had to be ended none is run any more.
+
+    Whoever waits for the answer is told, by a call of later, of each second more than the limit that it may take.
+    """
+    clock, before = Clock(later), _traffic()
     ranks = {topology["name"]: fork(job, topology) for topology in job["topologies"]}
     told = {topology["name"]: variables(topology) for topology in job["topologies"]}
     results = {}
     for names in _turns(job["topologies"]):
         for name in names:
             let_go(ranks[name], told[name])
-        _collect([rank for name in names for rank in ranks[name]], deadline)
+        _collect([rank for name in names for rank in ranks[name]], clock, job["seconds"])
         results |= {name: [rank.result() for rank in ranks[name]] for name in names}
         if any(rank.ended_for in HOPELESS for name in names for rank in ranks[name]):
             break
@@ -64,15 +70,15 @@ def _traffic() -> int:
     return int(counts["    lo"].split()[0])
 
 
-def _collect(ranks: list[Rank], deadline: float) -> None:
+def _collect(ranks: list[Rank], clock: Clock, seconds: float) -> None:
     """Read what the ranks write until all have ended, or must be."""
     selector = selectors.DefaultSelector()
     for rank in ranks:
         for name, fd in rank.pipes.items():
             selector.register(fd, selectors.EVENT_READ, (rank, name))
         selector.register(os.pidfd_open(rank.pid), selectors.EVENT_READ, (rank, "pid"))
-    limits = dict.fromkeys((rank.topology for rank in ranks), (deadline, "time"))
-    greedy, looked, failed = False, time.monotonic(), set()
+    limits = dict.fromkeys((rank.topology for rank in ranks), (seconds, "time"))
+    greedy, failed = False, set()
     while not all(rank.over for rank in ranks):
         for key, _ in selector.select(PULSE):
             rank, name = key.data
@@ -98,12 +104,12 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
                         os.kill(rank.pid, signal.SIGKILL)
                         _end(rank)
                         rank.exit = 0
-        now = time.monotonic()
-        if now - looked >= PULSE:
+        if time.monotonic() - clock.looked >= PULSE:
             alive = [rank for rank in ranks if not rank.over]
+            passed = clock.look(_processes() or [rank.pid for rank in alive])
             for rank in alive:
-                _look(rank, now - looked)
-            greedy, looked = _memory() > MEMORY, now
+                _look(rank, passed - clock.waited[rank.pid])
+            greedy = _memory() > MEMORY
             for topology in _stalled(alive):
                 limits[topology] = (0, "stall")
             for rank in alive:  # one that is still at work may yet fail by itself, and say why
@@ -111,7 +117,7 @@ def _collect(ranks: list[Rank], deadline: float) -> None:
                     rank.ended_for = "others"
         for rank in ranks:
             limit, reason = limits[rank.topology]
-            if not rank.over and (greedy or rank.ended_for or time.monotonic() >= limit):
+            if not rank.over and (greedy or rank.ended_for or clock.had >= limit):
                 rank.ended_for = rank.ended_for or ("memory" if greedy else reason)
                 os.kill(rank.pid, signal.SIGKILL)
                 _end(rank)
@@ -139,21 +145,16 @@ def _let_end(rank: Rank) -> None:
 
 
 def _look(rank: Rank, seconds: float) -> None:
-    """Add to the time that a rank has been still what of these seconds no thread of it waited for a core."""
-    delay, fields = 0, ["Z"] + ["0"] * 13
-    with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
-        for thread in Path(f"/proc/{rank.pid}/task").iterdir():
-            delay += int((thread / "schedstat").read_text().split()[1])
+    """Add these seconds, in which the rank could have worked, to those that it has been still, or begin anew."""
+    fields = ["Z"] + ["0"] * 13
+    with contextlib.suppress(OSError):  # it has just ended
         of = "" if rank.threaded else f"/task/{rank.pid}"
         fields = Path(f"/proc/{rank.pid}{of}/stat").read_text().rpartition(")")[2].split()
     state, ticks = fields[0], int(fields[11]) + int(fields[12])  # as proc(5) tells
     # Threads that look after connections take a tick now and then.
     worked = ticks > rank.ticks + 1 if rank.threaded else state != "S" or ticks != rank.ticks
-    if worked:
-        rank.still = 0
-    else:
-        rank.still += max(0.0, seconds - (delay - rank.delay) / 1e9)
-    rank.ticks, rank.delay = ticks, delay
+    rank.still = 0 if worked else rank.still + max(0.0, seconds)
+    rank.ticks = ticks
 
 
 def _stalled(ranks: list[Rank]) -> set[str]:
@@ -168,14 +169,17 @@ def _stalled(ranks: list[Rank]) -> set[str]:
     }
 
 
+def _processes() -> list[int]:
+    """Return all processes that there are in a sandbox; none outside of one."""
+    return [] if os.getpid() > 10 else [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+
+
 def _memory() -> int:
     """Return the bytes that all processes here have of their own, in a sandbox; 0 outside of one."""
-    if os.getpid() > 10:
-        return 0
     pages = 0
-    for path in Path("/proc").glob("[0-9]*/statm"):
+    for process in _processes():
         with contextlib.suppress(OSError):
-            _, resident, shared, *_ = map(int, path.read_text().split())
+            _, resident, shared, *_ = map(int, Path(f"/proc/{process}/statm").read_text().split())
             pages += resident - shared
     return pages * os.sysconf("SC_PAGESIZE")
 

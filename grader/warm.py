@@ -2,7 +2,8 @@
 
 Importing takes seconds and forking does not, so a job starts at once. The process that is forked never sees a job: it
 passes on what its child needs to find one, {"sandbox": process to enter by, or null for none} and the two ends of
-pipes. So nothing of one submission is there for the next. What the child reads and answers: see grader.ranks.
+pipes. So nothing of one submission is there for the next. What the child reads and answers: see grader.ranks. Before
+the answer there is a LATER for each second more that it may take.
 """
 
 import ctypes
@@ -15,6 +16,7 @@ import sys
 import traceback
 
 from grader import forks, ranks, sandbox
+from grader.clock import LATER
 
 
 def main() -> None:
@@ -61,7 +63,7 @@ def serve(process: int | None, job: int, answer: int) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         forks.close_all_but(job, answer)
         with os.fdopen(job) as file:
-            answered = ranks.run(json.load(file))
+            answered = ranks.run(json.load(file), lambda: os.write(answer, LATER))
     except BaseException:  # this program's fault: no verdict on the script
         answered = {"broken": traceback.format_exc()}
     try:

@@ -116,6 +116,16 @@ def test_no_sandbox_is_no_verdict(pool, monkeypatch):
         pool.run("print()", "script.py", CLUSTERS)
 
 
+def test_a_busy_machine_makes_a_script_slower_and_does_not_end_it(pool):
+    script = "import time\nbegan = time.process_time()\nwhile time.process_time() < began + 2: pass"
+    busy = [sys.executable, "-c", "while True: pass"]
+    with contextlib.ExitStack() as stack:
+        for _ in range(8 * os.cpu_count()):
+            stack.callback(stack.enter_context(subprocess.Popen(busy)).kill)
+        answer = pool.run(script, "script.py", CLUSTERS[:1], seconds=5)  # it takes 16
+    assert [rank["ended_for"] for rank in answer["topologies"]["one-host"]] == [None, None]
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_all_ends_with_the_grader(number, leftovers):
     code = "from grader.plans import CLUSTERS\nfrom grader.pool import Pool\n"

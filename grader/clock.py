@@ -1,0 +1,50 @@
+"""A clock for ranks: it shows what time they have had, however many others want the same cores."""
+
+import contextlib
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+SLOWEST = 0.2  # of all time counts in any case: whoever keeps the cores from themselves shall not stop the clock
+LATER = b"\n"  # what says that a second did not count, to who waits for an answer: no JSON on one line has it
+
+
+class Clock:
+    """Counts the seconds that processes have had: all, but for those in which they waited for cores that others kept.
+
+    The longest wait of any thread is what does not count, as the other threads may need that one. While the processes
+    themselves keep all cores busy, nobody else does, and all time counts.
+    """
+
+    def __init__(self, later: Callable[[], None] = lambda: None):
+        """Begin to count, and call later for each second that does not count."""
+        self.later = later
+        self.had = 0.0  # seconds
+        self.waited = Counter()  # seconds that each process's threads waited for cores, between the last two looks
+        self.looked = time.monotonic()
+        self._kept_waiting = 0.0  # seconds that did not count, and for which nobody was called yet
+        self._seen = {}  # what each thread had run and waited when last looked at, in seconds
+
+    def look(self, processes: Iterable[int]) -> float:
+        """Count the time since the last look, in which there were these processes, and return its seconds."""
+        now, before = time.monotonic(), self._seen
+        seconds, self.looked, self._seen, self.waited = now - self.looked, now, {}, Counter()
+        ran = longest = 0.0
+        for process in processes:
+            with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
+                for thread in Path(f"/proc/{process}/task").iterdir():
+                    now_ran, now_waited = (int(text) / 1e9 for text in (thread / "schedstat").read_text().split()[:2])
+                    had_ran, had_waited = before.get(thread.name, (0, 0))
+                    self._seen[thread.name] = now_ran, now_waited
+                    ran += now_ran - had_ran
+                    longest = max(longest, now_waited - had_waited)
+                    self.waited[process] += now_waited - had_waited
+        counts = min(seconds, max(seconds - longest, ran / len(os.sched_getaffinity(0)), SLOWEST * seconds))
+        self.had += counts
+        self._kept_waiting += seconds - counts
+        while self._kept_waiting >= 1:
+            self.later()
+            self._kept_waiting -= 1
+        return seconds

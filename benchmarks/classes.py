@@ -1,6 +1,7 @@
 """A class of fifty over all steps: how fast scripts/grade is, what nbgrader takes of it, and whether anything is lost.
 
-Beside it, in the same run, plain nbgrader on some of the same submissions, with a test cell a check that runs mpirun.
+Beside it, in the same run, plain nbgrader on some of the same submissions, with a test cell a check that runs mpirun:
+on as many clusters as the judge, since that is what its checks are about, and on one only.
 """
 
 import itertools
@@ -18,6 +19,7 @@ import psutil
 from course import launch, steps
 from course.steps import ROOT, Step
 from grader import plans
+from grader.plans import CLUSTERS
 
 sys.path.insert(0, str(ROOT / "tests"))
 from corpus import CORRECT
@@ -33,7 +35,7 @@ def measure() -> dict:
     """Return what grading the class took, beside plain nbgrader, and what became of it under SIGKILL.
 
     {"submissions", "seconds", "per_minute", "peak_mib", "lost", "nbgrader_share", "plain_per_minute", "ratio",
-    "kills", "same_gradebook"}
+    "one_cluster_per_minute", "one_cluster_ratio", "kills", "same_gradebook"}
     """
     with tempfile.TemporaryDirectory() as folder:
         whole, killed = _class(Path(folder) / "whole"), _class(Path(folder) / "killed")
@@ -44,9 +46,10 @@ def measure() -> dict:
             record.unlink()
         nbgrader = sum(_seconds(whole, step) for step in GRADED)  # all verdicts are in the store
         kills = _grade_under_fire(killed)
-        plain = _grade_plainly(Path(folder) / "plain", whole)
+        plain = _grade_plainly(Path(folder) / "plain", whole, [cluster.hosts * cluster.slots for cluster in CLUSTERS])
+        once = _grade_plainly(Path(folder) / "once", whole, [2])
         submissions = LEARNERS * len(GRADED)
-        rate, plain_rate = 60 * submissions / seconds, 60 * len(GRADED) / plain
+        rate, *plain_rates = 60 * submissions / seconds, 60 * len(GRADED) / plain, 60 * len(GRADED) / once
         return {
             "submissions": submissions,
             "seconds": round(seconds),
@@ -54,8 +57,10 @@ def measure() -> dict:
             "peak_mib": round(memory.peak / 2**20),
             "lost": submissions - len({(student, cell.split("/")[0]) for student, cell in gradebook}),
             "nbgrader_share": round(nbgrader / seconds, 2),
-            "plain_per_minute": round(plain_rate, 2),
-            "ratio": round(rate / plain_rate, 1),
+            "plain_per_minute": round(plain_rates[0], 2),
+            "ratio": round(rate / plain_rates[0], 1),
+            "one_cluster_per_minute": round(plain_rates[1], 2),
+            "one_cluster_ratio": round(rate / plain_rates[1], 1),
             "kills": kills,
             "same_gradebook": killed.gradebook() == gradebook,
         }
@@ -105,15 +110,16 @@ def _grade_under_fire(school: School) -> int:
     return kills
 
 
-def _grade_plainly(folder: Path, school: School) -> float:
-    """Return the seconds that plain nbgrader takes for one learner's submissions, a test cell a check."""
-    command = ["mpirun", "-np", "2", sys.executable, "fashion_mnist.py"]
+def _grade_plainly(folder: Path, school: School, sizes: list[int]) -> float:
+    """Return the seconds that plain nbgrader takes for a learner, with mpirun for each check and number of ranks."""
     for step in GRADED:
         notebook = nbformat.v4.new_notebook()
-        arguments = plans.plan(steps.up_to(step.number))[0].arguments
+        program = [sys.executable, "fashion_mnist.py", *plans.plan(steps.up_to(step.number))[0].arguments]
+        commands = [["mpirun", "-np", str(size), *program] for size in sizes]
         for check in steps.up_to(step.number):
             cell = nbformat.v4.new_code_cell(
-                f"import subprocess\nsubprocess.run({[*command, *arguments]}, check=True, capture_output=True)"
+                f"import subprocess\nfor command in {commands}:\n"
+                "    subprocess.run(command, check=True, capture_output=True)"
             )
             cell.metadata.nbgrader = {"schema_version": 3, "grade": True, "solution": False, "locked": True}
             cell.metadata.nbgrader |= {"task": False, "grade_id": check.name, "points": 10, "cell_type": "code"}

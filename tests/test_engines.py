@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -109,13 +110,14 @@ def test_figures_show_every_engine(measured):
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", PROGRAMS)
 def test_an_engine_trains_and_loses_a_process(engine, leftovers):
-    found = engines.measure(engine, TASK)
-    assert len(found.accuracies) == TASK.epochs and found.accuracies[-1][1] > 0.5
+    task = replace(TASK, train_samples=6000)  # on a busy machine, too, the meter is to be read a few times an epoch
+    found = engines.measure(engine, task)
+    assert len(found.accuracies) == task.epochs and found.accuracies[-1][1] > 0.5
     assert found.images_per_second > 0 and found.cpu > 0
     weights = 4 * (785 * 256 + 257 * 256 + 257 * 10)  # bytes of all of them, and of all gradients
     travels = {ONE: 0, HOROVOD: 2, MULTI_WORKER: 2, PARAMETER_SERVER: 4}[engine] * weights
     assert found.bytes_a_step == pytest.approx(travels, rel=0.5, abs=10_000)
-    losses = engines.lose_a_process(engine, TASK)
+    losses = engines.lose_a_process(engine, task)
     assert [loss.went_on for loss in losses] == ([True, False] if engine == PARAMETER_SERVER else [False])
     assert all(0 <= loss.seconds < 60 for loss in losses)
     assert leftovers() == []

@@ -33,8 +33,8 @@ class Clock:
         seconds, self.looked, self._seen, self.waited = now - self.looked, now, {}, Counter()
         ran = longest = 0.0
         for process in processes:
-            with contextlib.suppress(OSError):  # it, or a thread of it, has just ended
-                for thread in Path(f"/proc/{process}/task").iterdir():
+            for thread in _threads(process):
+                with contextlib.suppress(OSError):  # it has just ended
                     now_ran, now_waited = (int(text) / 1e9 for text in (thread / "schedstat").read_text().split()[:2])
                     had_ran, had_waited = before.get(thread.name, (0, 0))
                     self._seen[thread.name] = now_ran, now_waited
@@ -48,3 +48,11 @@ class Clock:
             self.later()
             self._kept_waiting -= 1
         return seconds
+
+
+def _threads(process: int) -> list[Path]:
+    """Return the threads of a process, which may have ended."""
+    try:
+        return list(Path(f"/proc/{process}/task").iterdir())
+    except OSError:
+        return []

@@ -37,6 +37,7 @@ parser.add_argument("--patience", type=int, default=2, help="epochs in a row at 
 parser.add_argument("--data-dir", default=data.SHIPPED, help="folder with the four Fashion-MNIST files")
 parser.add_argument("--train-samples", type=int, help="train on the first of the images only")
 parser.add_argument("--test-samples", type=int, help="test on the first of the images only")
+parser.add_argument("--depth", type=int, default=16, help="layers of the network: 6 for each block a group, and 4")
 parser.add_argument("--widen-factor", type=int, default=10, help="filters of the blocks, in units of 16, 32 and 64")
 parser.add_argument("--seed", type=int, help="make the run repeatable (a number of its own for every process)")
 args = parser.parse_args()
@@ -112,9 +113,9 @@ def residual_block(x, filters, strides):
     return tf.keras.layers.Add()([x, y])
 
 
-def create_model(depth=16):
+def create_model():
     """Build the network: a stem of 16 filters, three groups of blocks, each wider than the one before, a classifier."""
-    blocks = (depth - 4) // 6
+    blocks = (args.depth - 4) // 6
     inputs = tf.keras.Input(shape=(28, 28, 1))
     x = conv(inputs, 16, 3)
     for filters, strides in ((16, 1), (32, 2), (64, 2)):

@@ -34,6 +34,7 @@ FASHION_MNIST = {
     "--patience": 2,
     "--train-samples": None,
     "--test-samples": None,
+    "--depth": 16,
     "--widen-factor": 10,
     "--seed": None,
 }

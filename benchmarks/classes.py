@@ -46,8 +46,8 @@ def measure() -> dict:
             record.unlink()
         nbgrader = sum(_seconds(whole, step) for step in GRADED)  # all verdicts are in the store
         kills = _grade_under_fire(killed)
-        plain = _grade_plainly(Path(folder) / "plain", whole, [cluster.hosts * cluster.slots for cluster in CLUSTERS])
-        once = _grade_plainly(Path(folder) / "once", whole, [2])
+        plain = _grade_plainly(Path(folder) / "plain", whole, len(CLUSTERS))
+        once = _grade_plainly(Path(folder) / "once", whole, 1)
         submissions = LEARNERS * len(GRADED)
         rate, *plain_rates = 60 * submissions / seconds, 60 * len(GRADED) / plain, 60 * len(GRADED) / once
         return {
@@ -110,12 +110,14 @@ def _grade_under_fire(school: School) -> int:
     return kills
 
 
-def _grade_plainly(folder: Path, school: School, sizes: list[int]) -> float:
-    """Return the seconds that plain nbgrader takes for a learner, with mpirun for each check and number of ranks."""
+def _grade_plainly(folder: Path, school: School, clusters: int) -> float:
+    """Return the seconds that plain nbgrader takes for a learner, with mpirun for each check and so many clusters."""
     for step in GRADED:
         notebook = nbformat.v4.new_notebook()
-        program = [sys.executable, "fashion_mnist.py", *plans.plan(steps.up_to(step.number))[0].arguments]
-        commands = [["mpirun", "-np", str(size), *program] for size in sizes]
+        commands = [
+            ["mpirun", "-np", str(plan.hosts * plan.slots), sys.executable, step.script, *plan.arguments]
+            for plan in plans.plan(steps.up_to(step.number))[:clusters]
+        ]
         for check in steps.up_to(step.number):
             cell = nbformat.v4.new_code_cell(
                 f"import subprocess\nfor command in {commands}:\n"

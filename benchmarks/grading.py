@@ -3,6 +3,7 @@
 import itertools
 import json
 import multiprocessing
+import os
 import resource
 import runpy
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -21,7 +23,7 @@ from nbclient import NotebookClient
 
 from course import launch, steps
 from course.steps import ROOT
-from grader import plans
+from grader import plans, sandbox
 
 sys.path.insert(0, str(ROOT / "tests"))
 from corpus import CORRECT
@@ -88,15 +90,12 @@ def _grade_plainly(folder: Path) -> None:
 
 def _bare_fits() -> float:
     """Return the processor seconds of the solution's ranks on all topologies, forked warm and watched by nobody."""
-    told, tell = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("spawn").Process(target=_fit_barely, args=(tell,))
-    process.start()
-    seconds = told.recv()
-    process.join()
-    return seconds
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(_fit_barely).result()
 
 
-def _fit_barely(tell) -> None:
+def _fit_barely() -> float:
+    os.environ.update(sandbox.environment())
     from grader import probe, ranks
 
     def run(script, arguments, gpus, rank, board):
@@ -111,4 +110,4 @@ def _fit_barely(tell) -> None:
         job["topologies"] = [asdict(topology) for topology in PLAN]
         ranks.run(job, lambda: None)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    tell.send(used.ru_utime + used.ru_stime)
+    return used.ru_utime + used.ru_stime

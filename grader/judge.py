@@ -144,6 +144,11 @@ def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
     if stalled:
         return _ending("failed", number, stalled)
     for where, rank in sorted(runs.ranks(), key=lambda ranked: _is_aftermath(ranked[1])):
+        if "is already running here" in (rank.error or ""):  # see course.tf_config; which of them was first is chance
+            told = (
+                "Two processes of the cluster do the same task. Each has an index of its own, which TF_CONFIG tells it."
+            )
+            return _ending("failed", number, told, rank.error_line)
         if rank.error:
             told = rank.error
             if "unrecognized arguments" in rank.stderr:

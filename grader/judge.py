@@ -145,9 +145,7 @@ def _judge_ending(runs: facts.Runs, number: int, seconds: float) -> Check:
         return _ending("failed", number, stalled)
     for where, rank in sorted(runs.ranks(), key=lambda ranked: _is_aftermath(ranked[1])):
         if "is already running here" in (rank.error or ""):  # see course.tf_config; which of them was first is chance
-            told = (
-                "Two processes of the cluster do the same task. Each has an index of its own, which TF_CONFIG tells it."
-            )
+            told = "Two processes do the same task of the cluster: each has an index of its own, and TF_CONFIG has it."
             return _ending("failed", number, told, rank.error_line)
         if rank.error:
             told = rank.error

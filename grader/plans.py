@@ -13,8 +13,8 @@ COUNTING = {5}  # steps whose check counts batches
 
 BATCH = 2  # images
 
-# Depths of the first part's network. With a block in each group, all lines of the program are run, for which one cluster
-# is enough: what ranks do together is the same in a network without blocks, and takes a third of the time.
+# Depths of the first part's network. With a block in each group, all lines of the program are run, and one cluster is
+# enough for that: what ranks do together is the same in a network without blocks, and takes a third of the time.
 ONE_BLOCK, NO_BLOCKS = 10, 4
 
 PRODUCTION = 8  # the first step of the second part

@@ -1,6 +1,7 @@
 """Run benchmarks, all or those named, and keep what they measured as results.json and results.png."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ BENCHMARKS = {
     "scaling": scaling.measure,
     "judging": judging.measure,
     "grading": grading.measure,
-    "verdicts": verdicts.measure,
+    **{f"verdicts-{part}": partial(verdicts.measure, part) for part in verdicts.PARTS},
     "classes": classes.measure,
 }
 

@@ -1,6 +1,7 @@
-"""Every script of the corpus and every hostile file, three times: are all judged right, and alike each time?
+"""Every script of a part's corpus, and the first part's every hostile file, three times: judged right, and alike?
 
-That takes hours. Verdicts are kept in benchmarks/turns/, by script and judge, so that a run that was ended goes on.
+That takes an hour and more a part. Verdicts are kept in benchmarks/turns/, by script and judge, so that a run that was
+ended goes on.
 """
 
 import sys
@@ -27,10 +28,16 @@ TIMES = 3
 JOBS = 2
 
 
-def measure() -> dict:
+PARTS = {
+    1: (*CORRECT, *WRONG, *HOSTILE),
+    2: (*production.CORRECT, *production.WRONG),
+    3: (*workers.CORRECT, *workers.WRONG, *servers.CORRECT, *servers.WRONG),
+}
+
+
+def measure(part: int) -> dict:
     """Return {"scripts", "times", "wrong": [what was not judged right], "unlike": [whose reports differed]}."""
-    later = [row for part in (production, workers, servers) for row in (*part.CORRECT, *part.WRONG)]
-    rows = (*CORRECT, *WRONG, *HOSTILE, *later)
+    rows = PARTS[part]
     stores = [verdicts.Store(TURNS / str(turn)) for turn in range(TIMES)]
 
     def judged(order: tuple) -> Report:
@@ -41,7 +48,7 @@ def measure() -> dict:
 
     with ThreadPoolExecutor(JOBS) as threads:
         orders = [(row, store) for store in stores for row in rows]
-        reports = list(track(threads.map(judged, orders), total=len(orders), description="judging"))
+        reports = list(track(threads.map(judged, orders), total=len(orders), description=f"judging part {part}"))
     turns = [reports[turn * len(rows) : (turn + 1) * len(rows)] for turn in range(TIMES)]
     wrong = {row.name for turn in turns for row, report in zip(rows, turn, strict=True) if not row.deserves(report)}
     told = ([report.checks for report in turn] for turn in turns)

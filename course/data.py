@@ -160,8 +160,13 @@ def cut(source: Path, directory: Path, train_per_class: int, test_per_class: int
     for part, per_class in (("train", train_per_class), ("t10k", test_per_class)):
         images, labels = _read(source, part, None)
         chosen = np.sort(np.concatenate([np.flatnonzero(labels == kind)[:per_class] for kind in range(len(CLASSES))]))
-        _write_idx(directory / f"{part}-images-idx3-ubyte.gz", images[chosen])
-        _write_idx(directory / f"{part}-labels-idx1-ubyte.gz", labels[chosen])
+        write(directory, part, images[chosen], labels[chosen])
+
+
+def write(directory: Path, part: str, images: np.ndarray, labels: np.ndarray) -> None:
+    """Write the two files of a part, "train" or "t10k": images (n, 28, 28) and labels (n,), both uint8."""
+    _write_idx(directory / f"{part}-images-idx3-ubyte.gz", images)
+    _write_idx(directory / f"{part}-labels-idx1-ubyte.gz", labels)
 
 
 def folders(directory: Path, train_per_class: int, test_per_class: int, source: str | Path = SHIPPED) -> None:

@@ -5,22 +5,30 @@ from tensorflow.keras.callbacks import Callback
 
 
 class ReadLogs(dict):
-    """Keras' logs, noting what is read by name before it is written."""
+    """Keras' logs, noting what each metric was when it was last read."""
 
-    def __init__(self, logs=()):
-        """Hold what logs holds; nothing, where Keras makes a copy of a dictionary's kind."""
+    def __init__(self, logs=(), whole: bool = False):
+        """Hold what logs holds; nothing, where Keras makes a copy of a dictionary's kind.
+
+        whole says whether to note when all metrics are read at once, too, as Keras' own callbacks do that log them.
+        """
         super().__init__(logs)
-        self.first_read = {}
+        self.last_read, self.whole = {}, whole
 
     def __getitem__(self, name):
         """Return the metric, and note it."""
-        value = super().__getitem__(name)
-        self.first_read.setdefault(name, value)
+        self.last_read[name] = value = super().__getitem__(name)
         return value
 
     def get(self, name, default=None):
         """Return the metric or the default, and note it."""
         return self[name] if name in self else default  # noqa: SIM401
+
+    def items(self):
+        """Return all metrics, and note them."""
+        if self.whole:
+            self.last_read.update(self)
+        return super().items()
 
 
 class First(Callback):
@@ -39,9 +47,8 @@ class First(Callback):
     def on_train_batch_end(self, batch, logs=None):
         """Note the gradient, and the weights as the update left them."""
         self.record["epochs"][-1]["steps"] += 1
-        self.record["batches"].append(
-            {"local": self.probe.local, "updated": self.probe.project(self.model.trainable_weights)}
-        )
+        updated = self.probe.project(self.model.trainable_weights)
+        self.record["batches"].append({**self.probe.begun, "local": self.probe.local, "updated": updated})
 
     def on_test_batch_end(self, batch, logs=None):
         """Count."""
@@ -64,14 +71,14 @@ class Last(Callback):
 
     def on_train_batch_begin(self, batch, logs=None):
         """Note the weights from which the update starts, and the rate at which it will be made."""
-        self.before = self.probe.project(self.model.trainable_weights)
-        self.rate = float(np.asarray(self.model.optimizer.learning_rate))
+        self.probe.begun = {
+            "before": self.probe.project(self.model.trainable_weights),
+            "rate": float(np.asarray(self.model.optimizer.learning_rate)),
+        }
 
     def on_train_batch_end(self, batch, logs=None):
         """Note weights and the optimizer's variables as the next batch will find them."""
         self.record["batches"][-1] |= {
-            "before": self.before,
-            "rate": self.rate,
             "after": self.probe.project(self.model.trainable_weights),
             "slots": self.probe.project(self.model.optimizer.variables()),
         }

@@ -30,6 +30,9 @@ _FIT = _object(
         "verbose": {"type": ["integer", "string", "boolean"]},
         "optimizer": {"type": "object"},
         "callbacks": {"type": "array", "items": {"type": "string"}},
+        "loss_weights": {"type": "array", "items": {"type": "number"}},
+        "steps_per_epoch": {"type": ["integer", "null"]},
+        "log_dirs": _NAMES,
         "weights_built": _NUMBERS,
         "batches": {"type": "array", "items": {"type": "object", "properties": {"rate": {"type": "number"}}}},
         "epochs": {
@@ -214,4 +217,4 @@ def _steady(text: str) -> str:
 
     text = re.sub(r"{{.*?}} ?", "", text)
     text = re.sub(r'(?m)^ *File ".*", line \d+, in .*\n+', "", text)  # TensorFlow tells where each node was made
-    return re.sub(r"(One rank [^.]*? )(\S+), but another rank ([^.]*? )(\S+)\.", in_order, text)
+    return re.sub(r"(One rank [^.]*? )(\[[^]]*]|\S+), but another rank ([^.]*? )(\[[^]]*]|\S+)\.", in_order, text)

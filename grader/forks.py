@@ -1,9 +1,11 @@
 """Fork the ranks of a topology, and be one of them: the part of grader.ranks that happens in a rank itself."""
 
 import json
+import math
 import mmap
 import os
 import sys
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +21,7 @@ class Rank:
     topology: str
     rank: int
     pid: int
-    told: int  # the pipe that its variables are told by; where it waits, it stays until this closes
+    told: int  # the pipe that its variables are told by; once it closes, the rank tells its facts
     board: mmap.mmap  # shared with the rank, which writes there which collective it is in
     serves: bool = False  # and so never ends by itself
     threaded: bool = False  # it computes in TensorFlow's threads, while its main one waits
@@ -29,13 +31,17 @@ class Rank:
     exit: int | None = None
     over: bool = False
     ended_for: str | None = None
+    until: float = math.inf  # by when, of what grader.clock counts, it has to have told
+    waited_in: str | None = None  # the collective that it was in when it was asked to end
     waits: bool = False  # its script failed, and said why; or it is through, and the others may need it
     ticks: int = -1  # of processor time, when last looked at
     still: float = 0  # seconds that it has done nothing, though it could have
 
     @property
     def collective(self) -> str:
-        """The collective that the rank is in, or nothing."""
+        """The collective that the rank is in, or was in when it was asked to end, or nothing."""
+        if self.waited_in is not None:
+            return self.waited_in
         return self.board[:].rstrip(b"\0").decode(errors="replace")
 
     def result(self) -> dict:
@@ -90,7 +96,10 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap
         host = script.parent / os.environ.get("HOROVOD_HOSTNAME", "host-0")
         host.mkdir(exist_ok=True)
         os.chdir(host)
+        telling = threading.Lock()
+        threading.Thread(target=_tell_when_asked, args=(telling, facts_fd, told_fd), daemon=True).start()
         facts = _watched(number, topology, script, board)
+        telling.acquire()
         sys.stdout.flush()
         sys.stderr.flush()
         with os.fdopen(facts_fd, "w") as file:
@@ -105,6 +114,16 @@ def _be_rank(number: int, topology: dict, script: Path, pipes: dict, board: mmap
             status = 0
     finally:
         os._exit(status)
+
+
+def _tell_when_asked(telling: threading.Lock, facts_fd: int, told_fd: int) -> None:
+    """Tell what is known so far, if that is asked for before this rank is through with its script; it is ended then."""
+    os.read(told_fd, 1)
+    if telling.acquire(blocking=False):
+        from grader.notes import Notes
+
+        with os.fdopen(facts_fd, "w") as file:
+            json.dump(Notes.latest.facts, file)
 
 
 def _watched(number: int, topology: dict, script: Path, board: mmap.mmap) -> dict:

@@ -5,9 +5,9 @@ Imported by grader.probe alone, inside a rank.
 
 import os
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import tensorflow as tf
+from tensorflow.python.eager import context
 
 
 class Gpus:
@@ -15,7 +15,7 @@ class Gpus:
 
     def __init__(self, count: int):
         """Have so many."""
-        self.all = [SimpleNamespace(name=f"/physical_device:GPU:{n}", device_type="GPU") for n in range(count)]
+        self.all = [tf.config.PhysicalDevice(f"/physical_device:GPU:{n}", "GPU") for n in range(count)]
         self.listed = None  # those that CUDA_VISIBLE_DEVICES leaves, as it was when TensorFlow first asked
         self.chosen = None  # those that the script made visible
         self.growing = set()
@@ -37,10 +37,11 @@ class Gpus:
         return visible, [n for n, gpu in enumerate(self.all) if forced or gpu.name in self.growing]
 
     def answer_tensorflow(self, noted: Callable[[], None]) -> None:
-        """Put answers in the place of TensorFlow's, under both API names; noted is called when GPUs are chosen."""
+        """Put answers in the place of TensorFlow's, under all API names; noted is called when GPUs are chosen."""
         config = tf.config
         real_list, real_visible = config.list_physical_devices, config.get_visible_devices
         real_set, real_growth = config.set_visible_devices, config.experimental.set_memory_growth
+        real_logical, real_divide = config.list_logical_devices, config.set_logical_device_configuration
 
         def list_physical_devices(device_type=None):
             self.visible()
@@ -52,8 +53,8 @@ class Gpus:
             return cpus + (list(self.visible()) if device_type in (None, "GPU") else [])
 
         def set_visible_devices(devices, device_type=None):
-            devices = list(devices) if isinstance(devices, list | tuple) else [devices]
-            if self.settled:
+            devices = [devices] if isinstance(devices, tf.config.PhysicalDevice) else list(devices)
+            if self.settled or context.context()._context_handle:  # something has been computed already
                 raise RuntimeError("Visible devices cannot be modified after being initialized")
             gpus = [device for device in devices if device.device_type == "GPU"]
             if any(gpu not in self.all for gpu in gpus):
@@ -74,8 +75,24 @@ class Gpus:
         def get_memory_growth(device):
             return device.name in self.growing
 
-        for module in (config, config.experimental):
-            for function in (list_physical_devices, get_visible_devices, set_visible_devices):
-                setattr(module, function.__name__, function)
-        config.experimental.set_memory_growth = set_memory_growth
-        config.experimental.get_memory_growth = get_memory_growth
+        def get_device_details(device):
+            return {"device_name": "a simulated GPU"} if device in self.all else {}
+
+        def list_logical_devices(device_type=None):
+            numbers, _ = self.settle()
+            gpus = [tf.config.LogicalDevice(f"/device:GPU:{n}", "GPU") for n in range(len(numbers))]
+            cpus = [] if device_type == "GPU" else real_logical("CPU")
+            return cpus + (gpus if device_type in (None, "GPU") else [])
+
+        def set_logical_device_configuration(device, logical_devices):
+            if device not in self.all:
+                real_divide(device, logical_devices)
+
+        both = (list_physical_devices, list_logical_devices, get_visible_devices, set_visible_devices)
+        experimental = (set_memory_growth, get_memory_growth, get_device_details)
+        for api in (tf, tf.compat.v1, tf.compat.v2):
+            for function in (*both, set_logical_device_configuration):
+                setattr(api.config, function.__name__, function)
+            for function in (*both, *experimental):
+                setattr(api.config.experimental, function.__name__, function)
+            api.config.experimental.set_virtual_device_configuration = set_logical_device_configuration

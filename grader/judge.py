@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from course import steps
@@ -19,6 +20,7 @@ GRADER = "".join(path.read_text() for path in sorted((ROOT / "grader").glob("*.p
 
 WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program calls one of these
 
+UNFINISHED = "Looks right, and counts once the program runs to its end."
 RUNS = "The program runs to its end on every rank"
 
 
@@ -89,11 +91,10 @@ def _ending(status: str, number: int, message: str, line: int | None = None) -> 
 
 def _untold(report: Report, status: str, message: str, line: int | None = None) -> None:
     """Report why there is nothing to hold the steps' properties against."""
-    told = "Cannot be told: the program does not run."
     report.checks = [_ending(status, report.step, message, line)]
     for step in steps.up_to(report.step):
         check = step.check
-        report.checks.append(Check(check.description, step.number, "skipped", 0, check.points, told))
+        report.checks.append(Check(check.description, step.number, "skipped", 0, check.points, rubric.UNTOLD))
 
 
 def _judge_text(report: Report, text: str, pool: Pool, seconds: float) -> None:
@@ -118,6 +119,8 @@ def _judge_text(report: Report, text: str, pool: Pool, seconds: float) -> None:
     report.runs = facts.parse(pool.run(text, covered[-1].script, topologies, seconds), topologies)
     ending = _judge_ending(report.runs, report.step, seconds)
     checks, explained = rubric.judge(covered, report.runs, expected, read)
+    if ending.status == "failed" and checks[-1].status == "passed":  # no step is done that breaks the program
+        checks[-1] = replace(checks[-1], status="skipped", points=0, message=UNFINISHED)
     report.checks = [*checks, ending] if explained else [ending, *checks]
     statuses = {check.status for check in report.checks}
     if read.suspicious and "failed" not in statuses:

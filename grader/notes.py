@@ -19,11 +19,14 @@ DIRECTIONS = np.random.default_rng(0).standard_normal((16, 2**18))
 
 
 class Notes:
-    """Notes on one script in one process; facts is what was seen, ready for JSON."""
+    """Notes on one script in one process; facts is what was seen, ready for JSON. The latest are kept at hand."""
+
+    latest = None
 
     def __init__(self, script: str, rank: int, board: mmap.mmap, facts: dict):
         """Take notes on this script. The board shows the collective that it is in; facts has "order" and "lines"."""
         self.script, self.rank, self.board, self.facts = script, rank, board, facts
+        Notes.latest = self
 
     def note(self, event: str) -> None:
         """Note that something happened for the first time, and on which line of the script."""
@@ -65,8 +68,11 @@ class Notes:
         try:
             runpy.run_path(self.script, run_name="__main__")
         except SystemExit as stop:
+            error = _error(stop, self.script)
             if stop.code not in (None, 0):
-                self.facts["error"] = _error(stop, self.script)
+                self.facts["error"] = error
+            elif error["line"]:
+                self.facts.setdefault("lines", {})["exit"] = error["line"]
         except BaseException as error:  # KeyboardInterrupt too: whatever the script raises is a fact
             self.facts["error"] = _error(error, self.script)
 

@@ -57,8 +57,10 @@ def weight_distance(topologies: list[list[RankFacts]]) -> Figure:
     figure, axes = plots(len(topologies), height=2.1)
     figure.set_figwidth(7.2)
     for ax, ranks in zip(axes, topologies, strict=True):
-        after = [[batch["after"] for batch in facts.fits[0]["batches"]] for facts in ranks]
+        after = [[batch["after"] for batch in facts.fits[0]["batches"] if "after" in batch] for facts in ranks]
         batches = min(map(len, after))
+        if not batches:
+            continue
         weights = np.array([rank[:batches] for rank in after])  # ranks, batches, directions
         apart = np.linalg.norm(weights - weights[0], axis=2) / np.linalg.norm(weights[0], axis=1)
         for facts, line in zip(ranks, apart, strict=True):

@@ -10,6 +10,7 @@ from course.steps import Step
 TRAIN_BATCHES, TEST_BATCHES = 9, 6
 FEW_BATCHES = 4, 3  # where none does: each takes its time, and a share for three ranks is something, too
 COUNTING = {5}  # steps whose check counts batches
+COUNTED_EPOCHS = 3  # then, on one cluster of two: more than its ranks, so that data that end after one pass show
 
 BATCH = 2  # images
 
@@ -75,10 +76,11 @@ def plan(steps: list[Step]) -> tuple[Topology, ...]:
     if max(numbers) < PRODUCTION:
         counting = numbers & COUNTING
         batches = (TRAIN_BATCHES, TEST_BATCHES) if counting else FEW_BATCHES
-        whole, *others = CLUSTERS
+        first, second, third = CLUSTERS
         return (
-            replace(whole, arguments=fashion_mnist(*batches, ONE_BLOCK)),
-            *(replace(cluster, arguments=fashion_mnist(*batches, NO_BLOCKS)) for cluster in others),
+            replace(first, arguments=fashion_mnist(*batches, ONE_BLOCK, 1)),
+            replace(second, arguments=fashion_mnist(*batches, NO_BLOCKS, COUNTED_EPOCHS if counting else 1)),
+            replace(third, arguments=fashion_mnist(*batches, NO_BLOCKS, 1)),
         )
     if 15 in numbers:
         return servers()
@@ -139,8 +141,8 @@ def mobilenet(epochs: int) -> tuple[str, ...]:
     )
 
 
-def fashion_mnist(train_batches: int, test_batches: int, depth: int) -> tuple[str, ...]:
-    """Return the first part's arguments: one epoch of so many batches, and the narrowest network of this depth."""
+def fashion_mnist(train_batches: int, test_batches: int, depth: int, epochs: int) -> tuple[str, ...]:
+    """Return the first part's arguments: epochs of so many batches, and the narrowest network of this depth."""
     return _flags(
         depth=depth,
         widen_factor=1,
@@ -148,7 +150,7 @@ def fashion_mnist(train_batches: int, test_batches: int, depth: int) -> tuple[st
         val_batch_size=BATCH,
         train_samples=BATCH * train_batches,
         test_samples=BATCH * test_batches,
-        epochs=1,
+        epochs=epochs,
     )
 
 

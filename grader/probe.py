@@ -8,10 +8,12 @@ which saves the tracing of a graph, and lets gradients and weights be read where
 import contextlib
 import inspect
 import mmap
+import sys
 import warnings
 
 import numpy as np
 import tensorflow as tf
+from keras.src.engine import functional
 from tensorflow.keras.callbacks import Callback
 from tensorflow.python.data.ops import iterator_ops
 
@@ -47,6 +49,8 @@ class Probe(Notes):
         self.gpus = Gpus(gpus)
         self.files = None
         self.local = None  # projections of the gradients that this rank last computed
+        self.begun = {}  # the weights and the rate with which the last batch began
+        self.built, self.weighted = {}, {}  # by model: its first weights; those of its losses
 
     # --- Horovod -----------------------------------------------------------------------------------------------------
 
@@ -93,14 +97,14 @@ class Probe(Notes):
 
         iterator_ops.OwnedIterator.__init__ = kept
 
-    def watch_images(self) -> None:
-        """Note which images go into each step. Each of the judge's own is of one colour all over."""
+    def watch_images(self, digits: int) -> None:
+        """Note which images go into each step, by their mean colours: grader.tiny makes no two alike."""
 
         def noted(step, name):
             def call(model, data):
-                if self.facts["fits"] and self.facts["fits"][-1]["epochs"]:
+                if self.facts["fits"] and self.facts["fits"][-1]["epochs"] and len(np.shape(data[0])) == 4:
                     colours = np.asarray(data[0]).mean(axis=(1, 2))
-                    told = ["/".join(f"{part:.2f}" for part in colour) for colour in colours]
+                    told = ["/".join(f"{part:.{digits}f}" for part in colour) for colour in colours]
                     self.facts["fits"][-1]["epochs"][-1][name] += told
                 return step(model, data)
 
@@ -109,6 +113,16 @@ class Probe(Notes):
         model = tf.keras.Model
         model.train_step = noted(model.train_step, "images")
         model.test_step = noted(model.test_step, "validation_images")
+
+    def watch_output(self) -> None:
+        """Note the line that prints first."""
+        write = sys.stdout.write
+
+        def noted(text):
+            self.note_line("print")
+            return write(text)
+
+        sys.stdout.write = noted
 
     # --- training ----------------------------------------------------------------------------------------------------
 
@@ -127,16 +141,23 @@ class Probe(Notes):
         """Note when a model is built, how it is compiled, trained and evaluated."""
         model = tf.keras.Model
         build, compile_, fit, evaluate = model.__init__, model.compile, model.fit, model.evaluate
-        signatures = {function: inspect.signature(function) for function in (fit, evaluate)}
+        wire = functional.Functional._init_graph_network
+        signatures = {function: inspect.signature(function) for function in (compile_, fit, evaluate)}
 
         def watched_build(this, *args, **kwargs):
             self.facts["gpus"], self.facts["memory_growth"] = self.gpus.settle()
             self.note("model")
             build(this, *args, **kwargs)
 
+        def watched_wire(this, *args, **kwargs):
+            wire(this, *args, **kwargs)
+            self.built[id(this)] = self.project(this.trainable_weights)
+
         def watched_compile(this, *args, **kwargs):
             self.note_line("compile")
-            self.built = self.project(this.trainable_weights)
+            self.built.setdefault(id(this), self.project(this.trainable_weights))
+            weights = signatures[compile_].bind(this, *args, **kwargs).arguments.get("loss_weights")
+            self.weighted[id(this)] = [float(weight) for weight in tf.nest.flatten(weights) if weight is not None]
             compile_(this, *args, **kwargs)
 
         def watched_fit(this, *args, **kwargs):
@@ -151,7 +172,10 @@ class Probe(Notes):
                 "verbose": call.arguments["verbose"],
                 "optimizer": _describe(this.optimizer),
                 "callbacks": [type(callback).__name__ for callback in own],
-                "weights_built": self.built,
+                "loss_weights": self.weighted[id(this)],
+                "steps_per_epoch": _number(call.arguments["steps_per_epoch"]),
+                "log_dirs": [str(log.log_dir) for log in own if isinstance(log, tf.keras.callbacks.TensorBoard)],
+                "weights_built": self.built[id(this)],
                 "batches": [],
                 "epochs": [],
                 "reads": [],  # [epoch, callback, metric, value]
@@ -178,12 +202,9 @@ class Probe(Notes):
                 self.facts["evaluations"].append(call.arguments["verbose"])
             return evaluate(this, *args, **kwargs)
 
-        model.__init__, model.compile, model.fit, model.evaluate = (
-            watched_build,
-            watched_compile,
-            watched_fit,
-            watched_evaluate,
-        )
+        functional.Functional._init_graph_network = watched_wire
+        model.__init__, model.compile = watched_build, watched_compile
+        model.fit, model.evaluate = watched_fit, watched_evaluate
 
     def state(self, model) -> dict:
         """Return what a checkpoint has to bring back: trainable weights, the optimizer's slots and its iterations."""
@@ -202,11 +223,11 @@ class Probe(Notes):
         end = callback.on_epoch_end
 
         def watched(epoch, logs=None):
-            seen = ReadLogs(logs or {})
+            seen = ReadLogs(logs or {}, whole=type(callback).__module__.startswith("keras."))
             end(epoch, seen)
             record["reads"] += [
                 [epoch, type(callback).__name__, name, float(value)]
-                for name, value in seen.first_read.items()
+                for name, value in seen.last_read.items()
                 if dict.get(seen, name) is value  # who replaces a metric averages it, and does not act on it
             ]
             if logs is not None:
@@ -227,6 +248,11 @@ def _schedule(callbacks: list[Callback]) -> dict[str, float]:
     return rates
 
 
+def _number(steps) -> int | None:
+    """Return how many steps an epoch was to have, where the script says so."""
+    return None if steps is None else int(steps)
+
+
 def _describe(optimizer) -> dict:
     """Return the optimizer's kind and settings, whatever wraps it."""
     settings = {name: value for name, value in optimizer.get_config().items() if isinstance(value, bool | int | float)}
@@ -245,8 +271,10 @@ def run(script: str, arguments: list[str], gpus: int, rank: int, board: mmap.mma
     probe.watch_gradients()
     probe.watch_model()
     probe.keep_iterators()
+    probe.watch_images(digits=2 if "--data-url" in arguments else 4)
+    if rank:
+        probe.watch_output()
     if "--data-url" in arguments:
-        probe.watch_images()
         probe.files = Files(arguments)
         probe.files.watch()
     probe.run(arguments)

@@ -25,6 +25,7 @@ KEPT = 200_000  # bytes of each stream of each rank
 FACTS_KEPT = 2_000_000
 MEMORY = 8 * 2**30  # bytes that all ranks may take together
 PULSE = 0.5  # seconds between looks at memory and time
+TO_TELL = 3  # seconds that a rank may take to tell what it did until then
 GRACE = 3  # seconds that a rank may do nothing after another one failed
 HOPELESS = {"time", "output", "memory", "stall"}  # whoever has to be ended for these has to be again
 
@@ -77,7 +78,7 @@ def _collect(ranks: list[Rank], clock: Clock, seconds: float) -> None:
         for name, fd in rank.pipes.items():
             selector.register(fd, selectors.EVENT_READ, (rank, name))
         selector.register(os.pidfd_open(rank.pid), selectors.EVENT_READ, (rank, "pid"))
-    limits = dict.fromkeys((rank.topology for rank in ranks), (seconds, "time"))
+    topologies = dict.fromkeys(rank.topology for rank in ranks)
     greedy, failed = False, set()
     while not all(rank.over for rank in ranks):
         for key, _ in selector.select(PULSE):
@@ -86,17 +87,19 @@ def _collect(ranks: list[Rank], clock: Clock, seconds: float) -> None:
                 ended = not _keep(rank, name, key.fd, selector)
                 if ended and name == "facts" and not rank.over:
                     error = (rank.result()["facts"] or {}).get("error")
-                    rank.waits = bool(error) or rank.threaded
+                    rank.waits = bool(error) or rank.threaded or bool(rank.ended_for)
                     failed |= {rank.topology} if error else set()
             elif not rank.over:
                 _end(rank)
                 if rank.exit:
                     failed.add(rank.topology)
-        for topology in limits:
+        for topology in topologies:
             members = [rank for rank in ranks if rank.topology == topology]
             if all(rank.over or rank.waits or rank.serves for rank in members):
                 for rank in members:
-                    if not rank.over:
+                    if rank.ended_for:
+                        rank.until = 0  # all have told what they did
+                    elif not rank.over:
                         _let_end(rank)
             if all(rank.over or rank.serves for rank in members):
                 for rank in members:
@@ -110,15 +113,14 @@ def _collect(ranks: list[Rank], clock: Clock, seconds: float) -> None:
             for rank in alive:
                 _look(rank, passed - clock.waited[rank.pid])
             greedy = _memory() > MEMORY
-            for topology in _stalled(alive):
-                limits[topology] = (0, "stall")
+            for rank in _stalled(alive):
+                _ask(rank, "stall", clock)
             for rank in alive:  # one that is still at work may yet fail by itself, and say why
-                if rank.topology in failed and rank.still > GRACE and not rank.waits and not rank.serves:
-                    rank.ended_for = "others"
+                if rank.topology in failed and rank.still > GRACE and not (rank.waits or rank.serves or rank.ended_for):
+                    _ask(rank, "others", clock)
         for rank in ranks:
-            limit, reason = limits[rank.topology]
-            if not rank.over and (greedy or rank.ended_for or clock.had >= limit):
-                rank.ended_for = rank.ended_for or ("memory" if greedy else reason)
+            if not rank.over and (greedy or rank.ended_for == "output" or clock.had >= min(seconds, rank.until)):
+                rank.ended_for = rank.ended_for or ("memory" if greedy else "time")
                 os.kill(rank.pid, signal.SIGKILL)
                 _end(rank)
     selector.close()
@@ -144,6 +146,13 @@ def _let_end(rank: Rank) -> None:
         rank.told = -1
 
 
+def _ask(rank: Rank, reason: str, clock: Clock) -> None:
+    """End a rank that would wait for good, after it has told what it did."""
+    rank.waited_in = rank.collective  # which the end of another rank may bring it out of
+    rank.ended_for, rank.until = reason, clock.had + TO_TELL
+    _let_end(rank)
+
+
 def _look(rank: Rank, seconds: float) -> None:
     """Add these seconds, in which the rank could have worked, to those that it has been still, or begin anew."""
     fields = ["Z"] + ["0"] * 13
@@ -157,16 +166,18 @@ def _look(rank: Rank, seconds: float) -> None:
     rank.ticks = ticks
 
 
-def _stalled(ranks: list[Rank]) -> set[str]:
-    """Return the topologies whose ranks have all been still for long, while one is in a collective."""
+def _stalled(ranks: list[Rank]) -> list[Rank]:
+    """Return the ranks of those topologies in which all have been still for long, while one is in a collective."""
     topologies = {}
     for rank in ranks:
         topologies.setdefault(rank.topology, []).append(rank)
-    return {
-        name
-        for name, members in topologies.items()
+    return [
+        rank
+        for members in topologies.values()
         if all(rank.still > STALL and not rank.serves for rank in members) and any(rank.collective for rank in members)
-    }
+        for rank in members
+        if not rank.ended_for
+    ]
 
 
 def _processes() -> list[int]:

@@ -60,12 +60,17 @@ class Source:
     suspicious: list[tuple[int, str]] = field(default_factory=list)  # line, what is there
 
     def line_of(self, *names: str) -> int | None:
-        """Return the first line where one of these is assigned, called or given as a keyword, in the order given."""
+        """Return the first line where one of these is assigned, called, a keyword or a key, in the order given."""
         for name in names:
             for node in ast.walk(self.tree):
                 if _names(node, name):
                     return node.lineno if hasattr(node, "lineno") else node.value.lineno
         return None
+
+    def keyword(self, name: str, line: int | None) -> ast.expr | None:
+        """Return what a call that begins on this line is given by this keyword."""
+        calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call) and node.lineno == line]
+        return next((word.value for call in calls for word in call.keywords if word.arg == name), None)
 
     def calls(self, name: str) -> bool:
         """Return whether the script calls something of this name anywhere."""
@@ -81,6 +86,8 @@ def _names(node: ast.AST, name: str) -> bool:
         return _called(node.func) == name
     if isinstance(node, ast.keyword):
         return node.arg == name
+    if isinstance(node, ast.Constant):
+        return node.value == name and name.isupper()  # an environment variable's
     return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
 
 

@@ -106,6 +106,7 @@ def trained(gradients, update, start=None, rate=0.01) -> Runs:
         batch = {"local": gradient, "before": list(before), "rate": rate, "updated": list(updated)}
         batch |= {"after": list(updated), "slots": [0.0] * 4}
         fit = {"optimizer": {"kind": "SGD"}, "batches": [batch], "callbacks": [], "weights_built": list(before)}
+        fit |= {"loss_weights": []}
         ranks.append(RankFacts(rank, 0, f"Rank {rank}", "made up", 0, None, "", "", "", fits=[fit], reported=True))
     return Runs({"one-host": ranks}, {}, traffic=1000)
 

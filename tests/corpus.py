@@ -87,6 +87,8 @@ FIT = "model.fit(\n"
 GIVEN = "    callbacks=callbacks,\n"
 TRAIN = "steps_per_epoch=len(train_iter) // hvd.size(),"
 VALIDATE = "validation_steps=3 * len(test_iter) // hvd.size(),"
+FLOW = "train_iter = train_gen.flow(x_train, y_train, batch_size=args.batch_size)\n"
+TENSORBOARD = "    callbacks.append(tf.keras.callbacks.TensorBoard(args.log_dir))\n"
 TEST_ONCE = "test_once = "
 THE_REST = (SOLUTIONS / "fashion_mnist_after_step_06.py").read_text().partition(MODEL)[2]
 
@@ -223,6 +225,12 @@ _STEP_1 = (
         1,
         ((GROWTH, ""), (INIT, f'{INIT}os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"\n')),
     ),
+    Variant("GPUs of TensorFlow 2's compatible API", 1, (("tf.config.", "tf.compat.v2.config."),)),
+    Variant(
+        "each rank tells its GPU",
+        1,
+        ((GROWTH, f"{GROWTH}    print(hvd.rank(), tf.config.experimental.get_device_details(gpu)['device_name'])\n"),),
+    ),
     Variant("all steps done at step 1", 1, (), base=STEP_6),
     Variant(
         "wrong at step 4, judged at step 1",
@@ -350,6 +358,7 @@ _STEP_3 = (
         ((BROADCAST, "callbacks.append(hvd.callbacks.BroadcastGlobalVariablesCallback(1))\n"),),
         base="fashion_mnist_after_step_04.py",
     ),
+    Variant("an optimizer of the legacy kind", 3, (("optimizers.SGD(", "optimizers.legacy.SGD("),)),
     Variant("all steps done at step 3", 3, (), base=STEP_6),
 )
 
@@ -535,6 +544,17 @@ _STEP_5 = (
             (TRAIN, "steps_per_epoch=len(x_train) // hvd.size() // args.batch_size,"),
         ),
     ),
+    Variant(
+        "a share of its own for each rank",
+        5,
+        (
+            (
+                FLOW,
+                FLOW.replace("x_train, y_train", "x_train[hvd.rank()::hvd.size()], y_train[hvd.rank()::hvd.size()]"),
+            ),
+            (TRAIN, "steps_per_epoch=len(x_train) // hvd.size() // args.batch_size,"),
+        ),
+    ),
     Variant("all steps done at step 5", 5, (), base=STEP_6),
 )
 
@@ -551,6 +571,19 @@ def _own_average(*body: str) -> tuple[tuple[str, str], ...]:
 _STEP_6 = (
     Variant("the finished program", 6, (), base="fashion_mnist_solution.py"),
     Variant("metrics averaged first", 6, ((AVERAGE, ""), (BROADCAST, AVERAGE + BROADCAST))),
+    Variant(
+        "averaged by what stops",
+        6,
+        (
+            (AVERAGE, ""),
+            (
+                "        self.reached = self.reached + 1 if",
+                "        for name in sorted(logs):\n"
+                "            logs[name] = hvd.allreduce(float(logs[name]), name=name).numpy()\n"
+                "        self.reached = self.reached + 1 if",
+            ),
+        ),
+    ),
     Variant("metrics averaged after the schedule", 6, ((AVERAGE, ""), (SCHEDULE, SCHEDULE + AVERAGE))),
     Variant(
         "averaging inserted at the front",

@@ -138,6 +138,23 @@ def test_which_of_two_processes_was_first_does_not_change_the_report(pool, tmp_p
 
 
 @pytest.mark.slow
+def test_ranks_that_wait_for_good_are_judged_by_what_they_did_before(pool, tmp_path):
+    row = next(row for row in WRONG if row.name == "broadcast on rank 0 only")
+    report = judged(tmp_path, row, pool)
+    assert "waits for good after the first batch, in broadcast" in report.first_failure.message
+    assert [check.status for check in report.checks] == ["passed"] * 3 + ["failed"] * 2 and report.score == 30
+
+
+@pytest.mark.slow
+def test_a_step_that_breaks_the_program_earns_nothing(pool, tmp_path):
+    path = tmp_path / "fashion_mnist.py"
+    path.write_text(get(2).solution.read_text() + "raise ValueError('too bad')\n")
+    report = judge(path, 2, pool)
+    assert report.status == "failed" and "ValueError: too bad" in report.first_failure.message
+    assert report.score == 10 and "once the program runs to its end" in report.checks[-1].message
+
+
+@pytest.mark.slow
 def test_the_command_prints_one_object_and_nothing_else():
     script = "solutions/fashion_mnist_after_step_01.py"
     done = command("check", "--step", "2", "--json", script)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course.steps import ROOT, get
-from grader import facts, judge, properties, source
+from grader import epochs, facts, judge, properties, source, tiny
 from grader.facts import RankFacts, Runs
 from grader.plans import CLUSTERS
 from grader.pool import Pool
@@ -142,6 +142,18 @@ def test_other_weights_on_any_rank_are_found(gradients):
     assert properties.judge_same_weights(runs, runs, NOTHING) is None
     apart = trained(gradients, lambda rank: mean, start=[[1.0, 2.0, 3.0, 4.0 + rank] for rank in range(len(gradients))])
     assert "own weights" in properties.judge_same_weights(apart, runs, NOTHING).message
+
+
+@given(
+    st.sets(st.integers(0, 17), min_size=4),
+    st.floats(0.002, 3),
+    st.floats(-5, 5),
+    st.lists(st.floats(-0.1, 0.1), min_size=40, max_size=40),
+)
+def test_images_are_told_apart_however_they_are_scaled_and_shifted(shown, scale, offset, noise):
+    greys = [float(tiny._grey(number, 60).mean()) for number in sorted(shown)] * 2
+    seen = [f"{scale * (grey + blur) + offset:.4f}" for grey, blur in zip(greys, noise, strict=False)]
+    assert epochs._different(seen) == len(shown)
 
 
 json_values = st.recursive(

@@ -48,7 +48,7 @@ def judged(folder, script, pool):
     path = folder / get(script.step).script
     text = script.text()
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return judge(path, script.step, pool, 20 if script in HOSTILE else SECONDS)  # some of them never end
+    return judge(path, script.step, pool, 12 if script in HOSTILE else SECONDS)  # some of them never end
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from course import hosts, tf_config
 
+OF_MPIRUN = "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE"  # what Open MPI tells a process in variables, too
 BOARD = 120  # bytes that a rank has to write which collective it is in
 
 
@@ -149,7 +150,8 @@ def variables(topology: dict) -> list[dict[str, str]]:
     if not kinds:
         hosts_, slots = topology["hosts"], topology["slots"]
         port = hosts.serve(hosts_, slots).server_port
-        return [hosts.variables(number, hosts_, slots, port) for number in range(hosts_ * slots)]
+        told = [hosts.variables(number, hosts_, slots, port) for number in range(hosts_ * slots)]
+        return [rank | {f"OMPI_COMM_WORLD_{name}": rank[f"HOROVOD_{name}"] for name in OF_MPIRUN} for rank in told]
     cluster = tf_config.free_addresses({kind: kinds.count(kind) for kind in kinds if kind != "evaluator"})
     # A step that waits for what another process has to send keeps a thread, and what would bring it needs one, too.
     threads = {"TF_NUM_INTEROP_THREADS": "4"}

@@ -3,11 +3,24 @@
 Imported by grader.probe alone, inside a rank.
 """
 
+import functools
+import inspect
 import os
 from collections.abc import Callable
 
 import tensorflow as tf
 from tensorflow.python.eager import context
+
+
+def _for_script(answer: Callable, real: Callable) -> Callable:
+    """Return a function that answers the script in this way, and libraries, which would use what there is, as ever."""
+
+    @functools.wraps(answer)
+    def ask(*args, **kwargs):
+        from_script = inspect.currentframe().f_back.f_globals["__name__"] == "__main__"
+        return (answer if from_script else real)(*args, **kwargs)
+
+    return ask
 
 
 class Gpus:
@@ -88,7 +101,12 @@ class Gpus:
             if device not in self.all:
                 real_divide(device, logical_devices)
 
-        both = (list_physical_devices, list_logical_devices, get_visible_devices, set_visible_devices)
+        listings = (
+            _for_script(list_physical_devices, real_list),
+            _for_script(list_logical_devices, real_logical),
+            _for_script(get_visible_devices, real_visible),
+        )
+        both = (*listings, set_visible_devices)
         experimental = (set_memory_growth, get_memory_growth, get_device_details)
         for api in (tf, tf.compat.v1, tf.compat.v2):
             for function in (*both, set_logical_device_configuration):

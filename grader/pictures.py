@@ -18,7 +18,10 @@ def draw(step: int, runs: Runs) -> str:
         return ""
     text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "", "font.size": 8, "axes.titlesize": 9}):
-        drawn(list(runs.topologies.values())).savefig(text, format="svg", metadata={"Date": None})
+        figure = drawn(list(runs.topologies.values()))
+        if not figure:
+            return ""
+        figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
@@ -49,18 +52,19 @@ def lines_printed(topologies: list[list[RankFacts]]) -> Figure:
     return figure
 
 
-def weight_distance(topologies: list[list[RankFacts]]) -> Figure:
+def weight_distance(topologies: list[list[RankFacts]]) -> Figure | None:
     """How far each rank's trainable weights are from rank 0's after each batch, relative to the size of rank 0's.
 
-    Told from a few random projections of the weights: a distance of 0 is exact, others are estimates.
+    Told from a few random projections of the weights: a distance of 0 is exact, others are estimates. None where no
+    batch was ended.
     """
+    if not all("after" in facts.fits[0]["batches"][0] for ranks in topologies for facts in ranks):
+        return None
     figure, axes = plots(len(topologies), height=2.1)
     figure.set_figwidth(7.2)
     for ax, ranks in zip(axes, topologies, strict=True):
         after = [[batch["after"] for batch in facts.fits[0]["batches"] if "after" in batch] for facts in ranks]
         batches = min(map(len, after))
-        if not batches:
-            continue
         weights = np.array([rank[:batches] for rank in after])  # ranks, batches, directions
         apart = np.linalg.norm(weights - weights[0], axis=2) / np.linalg.norm(weights[0], axis=1)
         for facts, line in zip(ranks, apart, strict=True):

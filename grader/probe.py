@@ -10,6 +10,7 @@ import inspect
 import mmap
 import sys
 import warnings
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import tensorflow as tf
@@ -50,7 +51,7 @@ class Probe(Notes):
         self.files = None
         self.local = None  # projections of the gradients that this rank last computed
         self.begun = {}  # the weights and the rate with which the last batch began
-        self.built, self.weighted = {}, {}  # by model: its first weights; those of its losses
+        self.built, self.weighted = WeakKeyDictionary(), WeakKeyDictionary()  # by model: first weights; its losses'
 
     # --- Horovod -----------------------------------------------------------------------------------------------------
 
@@ -151,17 +152,19 @@ class Probe(Notes):
 
         def watched_wire(this, *args, **kwargs):
             wire(this, *args, **kwargs)
-            self.built[id(this)] = self.project(this.trainable_weights)
+            self.built[this] = self.project(this.trainable_weights)
 
         def watched_compile(this, *args, **kwargs):
             self.note_line("compile")
-            self.built.setdefault(id(this), self.project(this.trainable_weights))
+            self.built.setdefault(this, self.project(this.trainable_weights))
             weights = signatures[compile_].bind(this, *args, **kwargs).arguments.get("loss_weights")
-            self.weighted[id(this)] = [float(weight) for weight in tf.nest.flatten(weights) if weight is not None]
+            self.weighted[this] = [float(weight) for weight in tf.nest.flatten(weights) if weight is not None]
             compile_(this, *args, **kwargs)
 
         def watched_fit(this, *args, **kwargs):
             self.note("fit")
+            if this not in self.weighted:
+                return fit(this, *args, **kwargs)  # it was never compiled, and Keras says so
             call = signatures[fit].bind(this, *args, **kwargs)
             call.apply_defaults()
             given = call.arguments["callbacks"]
@@ -172,10 +175,10 @@ class Probe(Notes):
                 "verbose": call.arguments["verbose"],
                 "optimizer": _describe(this.optimizer),
                 "callbacks": [type(callback).__name__ for callback in own],
-                "loss_weights": self.weighted[id(this)],
+                "loss_weights": self.weighted[this],
                 "steps_per_epoch": _number(call.arguments["steps_per_epoch"]),
                 "log_dirs": [str(log.log_dir) for log in own if isinstance(log, tf.keras.callbacks.TensorBoard)],
-                "weights_built": self.built[id(this)],
+                "weights_built": self.built[this],
                 "batches": [],
                 "epochs": [],
                 "reads": [],  # [epoch, callback, metric, value]

@@ -46,7 +46,10 @@ FILES = frozenset(
     + ["uses open"]
 )
 
-VARIABLES = ("CUDA_", "TF_", "OMP_", "KMP_", "XLA_", "NCCL_", "TQDM_", "PYTHONHASHSEED", "HOROVOD_TIMELINE")
+VARIABLES = (
+    *("CUDA_", "TF_", "OMP_", "KMP_", "XLA_", "NCCL_", "TQDM_"),
+    *("PYTHONHASHSEED", "HOROVOD_TIMELINE", "OMPI_COMM_WORLD_"),
+)
 WORDS = ("/proc", "/dev/", "grader", "probe", "solutions/", "_after_step_", "_solution.py", "HOROVOD_RANK", "../")
 DUNDERS = {"__init__", "__name__", "__main__", "__file__", "__doc__", "__version__", "__call__"}
 

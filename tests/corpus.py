@@ -225,6 +225,11 @@ _STEP_1 = (
         1,
         ((GROWTH, ""), (INIT, f'{INIT}os.environ["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"\n')),
     ),
+    Variant(
+        "local rank by mpirun's variable",
+        1,
+        ((CHOICE, 'gpus[int(os.environ["OMPI_COMM_WORLD_LOCAL_RANK"])]'), (INIT, f"import os\n{INIT}")),
+    ),
     Variant("GPUs of TensorFlow 2's compatible API", 1, (("tf.config.", "tf.compat.v2.config."),)),
     Variant(
         "each rank tells its GPU",

@@ -113,7 +113,7 @@ def _collect(ranks: list[Rank], clock: Clock, seconds: float) -> None:
             for rank in alive:
                 _look(rank, passed - clock.waited[rank.pid])
             greedy = _memory() > MEMORY
-            for rank in _stalled(alive):
+            for rank in _stalled([rank for rank in alive if rank.topology not in failed]):
                 _ask(rank, "stall", clock)
             for rank in alive:  # one that is still at work may yet fail by itself, and say why
                 if rank.topology in failed and rank.still > GRACE and not (rank.waits or rank.serves or rank.ended_for):

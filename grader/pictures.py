@@ -58,7 +58,8 @@ def weight_distance(topologies: list[list[RankFacts]]) -> Figure | None:
     Told from a few random projections of the weights: a distance of 0 is exact, others are estimates. None where no
     batch was ended.
     """
-    if not all("after" in facts.fits[0]["batches"][0] for ranks in topologies for facts in ranks):
+    fits = [facts.fits[0] if facts.fits else {"batches": []} for ranks in topologies for facts in ranks]
+    if not all("after" in batch for fit in fits for batch in fit["batches"][:1] or [{}]):
         return None
     figure, axes = plots(len(topologies), height=2.1)
     figure.set_figwidth(7.2)

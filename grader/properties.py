@@ -98,7 +98,7 @@ def judge_one_voice(runs: Runs, expected: Runs, source: Source) -> Finding | Non
             return Finding(f"{where} prints too: “{shown}”. Expected: rank 0 alone reports.", line)
     for where, facts in runs.ranks():
         if facts.rank == 0:
-            if not facts.fits:
+            if not facts.fits or not (facts.fits[0]["batches"] or facts.error or facts.ended_for):
                 return trained([facts])
             cut_short = (facts.error or facts.ended_for) and not facts.fits[0]["epochs"][1:]
             if not facts.fits[0]["verbose"] or not (facts.stdout.strip() or cut_short):
@@ -138,10 +138,14 @@ def _judge_silent(zero: RankFacts, facts: RankFacts, right: RankFacts, source: S
     if set(own["log_dirs"]) & set(first["log_dirs"]):
         message = f"{facts.where} writes TensorBoard's logs where rank 0 writes its own. Expected: rank 0 alone does."
         return Finding(message, source.line_of("TensorBoard"))
-    if first["epochs"][0]["validation_steps"] and not own["epochs"][0]["validation_steps"]:
+    if _validates(first) and not _validates(own):
         message = f"{facts.where} never validates, and rank 0 does. Expected: all ranks do the same work."
         return Finding(message, source.line_of("validation_data", "fit"))
     return None
+
+
+def _validates(fit: dict) -> bool:
+    return any(epoch["validation_steps"] for epoch in fit["epochs"])
 
 
 # --- Step 3 -----------------------------------------------------------------------------------------------------------

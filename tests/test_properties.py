@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course.steps import ROOT, get
-from grader import epochs, facts, judge, properties, source, tiny
+from grader import epochs, facts, judge, pictures, properties, source, tiny
 from grader.facts import RankFacts, Runs
 from grader.plans import CLUSTERS
 from grader.pool import Pool
@@ -154,6 +154,15 @@ def test_images_are_told_apart_however_they_are_scaled_and_shifted(shown, scale,
     greys = [float(tiny._grey(number, 60).mean()) for number in sorted(shown)] * 2
     seen = [f"{scale * (grey + blur) + offset:.4f}" for grey, blur in zip(greys, noise, strict=False)]
     assert epochs._different(seen) == len(shown)
+
+
+def test_a_training_of_no_epochs_is_no_pass_and_no_fault_of_the_grader():
+    runs = trained([[1.0] * 4] * 2, lambda rank: [1.0] * 4)
+    for _, rank in runs.ranks():
+        rank.fits[0] |= {"verbose": int(not rank.rank), "epochs": [], "batches": [], "log_dirs": [], "reads": []}
+    runs.topologies["one-host"][0].stdout = "Test accuracy"
+    assert properties.judge_one_voice(runs, runs, NOTHING).unclear
+    assert pictures.draw(4, runs) == ""
 
 
 json_values = st.recursive(

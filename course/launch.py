@@ -19,7 +19,7 @@ from course.hosts import rendezvous
 from course.steps import ROOT
 
 # Flags of the programs: a model that trains in seconds on two cores, or the full one.
-PROFILES = {"cpu": {"widen_factor": 1}, "gpu": {}}
+PROFILES = {"cpu": {"depth": 10, "widen_factor": 1}, "gpu": {}}
 
 # The same for the programs of the second part, on the ten classes of Fashion-MNIST's images.
 IMAGE_PROFILES = {

@@ -1,8 +1,11 @@
 """What several test files share."""
 
 import os
+import shutil
 import signal
+import tempfile
 import uuid
+from pathlib import Path
 
 import psutil
 import pytest
@@ -26,10 +29,14 @@ def listen_to_interrupts():
 def leftovers(monkeypatch):
     """Return a function that gives the processes, of all that the test started, which are still there.
 
-    They are known by a variable that every descendant inherits.
+    They are known by a variable that every descendant inherits. What those that were killed leave in the folder for
+    temporary files, another variable, goes with the test.
     """
     mark = str(uuid.uuid4())
     monkeypatch.setenv("COURSE_TEST_MARK", mark)
+    temporary = Path(tempfile.mkdtemp())
+    temporary.chmod(0o755)  # ranks in a sandbox are somebody else
+    monkeypatch.setenv("TMPDIR", str(temporary))
 
     def marked() -> list[psutil.Process]:
         found = []
@@ -48,6 +55,7 @@ def leftovers(monkeypatch):
     yield wait_and_find
     for process in marked():
         process.kill()
+    shutil.rmtree(temporary, ignore_errors=True)
 
 
 @pytest.fixture(params=steps.STEPS, ids=lambda step: step.name)

@@ -115,11 +115,11 @@ def test_a_fresh_checkout_with_a_space_in_its_path_runs_from_anywhere(tmp_path):
         shutil.copy2(path, copy)
     (checkout / ".tools").symlink_to(ROOT / ".tools")
     done = subprocess.run(
-        [checkout / "scripts" / "run", "--steps", "2", "--out", "out"],
+        [checkout / "scripts" / "run", "--steps", "0", "--out", "out"],
         cwd=tmp_path,
         env={name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert (tmp_path / "out" / "step_02.html").is_file()
+    assert (tmp_path / "out" / "step_00.html").is_file()

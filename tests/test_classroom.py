@@ -37,10 +37,19 @@ def known(tmp_path_factory):
     return store.folder
 
 
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """The folder of a class that has its assignment."""
+    folder = tmp_path_factory.mktemp("released")
+    School(folder).release(STEP)
+    return folder
+
+
 @pytest.fixture
-def school(tmp_path):
+def school(tmp_path, released):
+    """A class of the test's own that has its assignment."""
     school = School(tmp_path)
-    school.release(STEP)
+    shutil.copytree(released, tmp_path, dirs_exist_ok=True)
     return school
 
 

@@ -106,11 +106,27 @@ def read(text: str, allowed: frozenset[str] = frozenset()) -> Source:
     """
     source = Source(text, ast.parse(text))
     modules = _module_names(source.tree)
+    allowed |= {"replaces sys.stdout", "replaces sys.stderr"}  # what ranks print is read behind these
+    silencing = _null_devices(source.tree)
     for node in ast.walk(source.tree):
-        for reason in set(_reasons(node, modules)) - allowed:
+        for reason in set() if node in silencing else set(_reasons(node, modules)) - allowed:
             source.suspicious.append((node.lineno, reason))
     source.suspicious.sort()
     return source
+
+
+def _null_devices(tree: ast.Module) -> set[ast.AST]:
+    """Return the "open" and the path of each call that opens the null device, as scripts do to silence a rank."""
+    nodes = list(ast.walk(tree))
+    os_is_another = any(
+        "os" in (getattr(node, "asname", None), getattr(node, "arg", None), getattr(node, "rest", None))
+        or (getattr(node, "name", None) == "os" and not isinstance(node, ast.alias))
+        or (isinstance(node, ast.Name) and node.id == "os" and not isinstance(node.ctx, ast.Load))
+        for node in nodes
+    )
+    plain = {"open('/dev/null', 'w')", *([] if os_is_another else ["open(os.devnull, 'w')"])}
+    calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node) in plain]
+    return {part for call in calls for part in (call.func, call.args[0])}
 
 
 def _module_names(tree: ast.Module) -> set[str]:

@@ -267,6 +267,15 @@ _STEP_2 = (
         ),
     ),
     Variant("every if asks for the rank", 2, (("if verbose:", "if hvd.rank() == 0:"),)),
+    Variant(
+        "other ranks are silenced",
+        2,
+        (
+            ("import time\n", "import sys\nimport time\n"),
+            (VERBOSE, 'verbose = 1\nif hvd.rank() != 0:\n    sys.stdout = open(os.devnull, "w")\n'),
+            ("if verbose:", "if hvd.rank() == 0:"),
+        ),
+    ),
     Variant("rank of the API for TensorFlow", 2, ((IMPORT, IMPORT_BOTH), ("hvd.rank()", "hvd_tf.rank()"))),
     Variant(
         "callbacks on all ranks that hold their tongue",

@@ -92,6 +92,11 @@ def test_reading_allows_files_where_a_program_has_business_with_them(variant):
     assert source.read(variant.text(), source.FILES).suspicious == []
 
 
+@pytest.mark.parametrize("path", ["os.devnull", "'/dev/null'"])
+def test_reading_lets_a_rank_be_silenced(path):
+    assert source.read(f"import os, sys\nsys.stdout = sys.stderr = open({path}, 'w')").suspicious == []
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -107,6 +112,10 @@ def test_reading_allows_files_where_a_program_has_business_with_them(variant):
         "getattr(x, y)",
         "p = '/proc/self'",
         "import os; os.environ['HOROVOD_RANK']",
+        "import sys; sys.stdout = open('x', 'w')",
+        "import sys; sys.exit = None",
+        "class os:\n    devnull = 5\nopen(os.devnull, 'w')",
+        "import os; open(os.devnull, 'w', opener=lambda *_: 5)",
     ],
 )
 def test_reading_finds_what_has_no_business_in_a_lesson(code):

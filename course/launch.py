@@ -33,7 +33,7 @@ LAST_LINES = 15  # of a failed rank's output, to show again with the reason
 _TAGGED = re.compile(r"\[(\d+)\]<(stdout|stderr)>: ?(.*)")
 _SIGNALLED = re.compile(r"process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exited\s+on\s+signal\s+(\d+)")
 _EXITED = re.compile(r"Process name: \[.*?(\d+)\]\s+Exit code:\s+(\d+)")
-_STALLED = re.compile(r"^(\d+): \[(.+?)[,\]]", re.MULTILINE)
+_STALLED = re.compile(r"^(\d+)!?: \[(.+?)[,\]]", re.MULTILINE)
 
 
 @dataclass
@@ -227,7 +227,8 @@ def _reason(run: Run, code: int) -> str:
     """Say which rank failed and how, from what mpirun and Horovod reported."""
     notices = "\n".join(run.notices)
     printed = "\n".join(line for lines in run.output.values() for line in lines)
-    if "Missing ranks" in printed and (stalled := _STALLED.search(printed)):
+    _, warned, missing = printed.rpartition("Missing ranks")  # the last warning: an early one may not have them all yet
+    if warned and (stalled := _STALLED.search(missing)):
         return (
             f"The ranks waited for each other until Horovod ended the run: rank {stalled[1]} never took part in "
             f"{stalled[2]}. Every rank must reach every collective (allreduce, broadcast), as often as the others do. "

@@ -160,7 +160,7 @@ def test_the_course_leaves_the_checkout_as_it_was(course):
 def test_two_runs_at_once_do_not_disturb_each_other(tmp_path):
     runs = [
         subprocess.Popen(
-            [sys.executable, "-m", "course", "run", "--steps", "0", "--out", tmp_path / name],
+            [sys.executable, "-m", "course", "run", "--steps", "2", "--out", tmp_path / name],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -108,8 +108,8 @@ def read(text: str, allowed: frozenset[str] = frozenset()) -> Source:
     modules = _module_names(source.tree)
     allowed |= {"replaces sys.stdout", "replaces sys.stderr"}  # what ranks print is read behind these
     silencing = _null_devices(source.tree)
-    for node in ast.walk(source.tree):
-        for reason in set() if node in silencing else set(_reasons(node, modules)) - allowed:
+    for node in set(ast.walk(source.tree)) - silencing:
+        for reason in set(_reasons(node, modules)) - allowed:
             source.suspicious.append((node.lineno, reason))
     source.suspicious.sort()
     return source

@@ -39,6 +39,14 @@ def test_a_line_is_kept_as_a_terminal_shows_it(printed, seen):
     assert launch.as_terminal(printed) == seen
 
 
+def test_a_stall_is_named_from_the_last_warning_which_has_all_ranks():
+    warnings = ["Missing ranks:", "1: [accuracy]", "Missing ranks:", "0: [gradients]", "1!: [accuracy]"]
+    run = launch.Run("mpirun", 2, output={0: [*warnings, "Will shutdown."]})
+    assert "rank 0 never took part in gradients" in launch._reason(run, 1)
+    run.output[0] = [*warnings[:3], "1!: [accuracy]"]
+    assert "rank 1 never took part in accuracy" in launch._reason(run, 1)
+
+
 def test_the_user_s_own_settings_win(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     assert launch.environment(np=2)["OMP_NUM_THREADS"] == "7"

@@ -7,13 +7,13 @@ import time
 from statistics import median
 
 from course import launch, steps
-from grader import plans
+from grader import checks
 from grader.judge import judge
-from grader.pool import Pool
+from grader.runner.pool import Pool
 
 REPEATS = 7
 SOLUTION = steps.get(6).solution
-ARGUMENTS = plans.plan(steps.up_to(6))[0].arguments
+ARGUMENTS = checks.of(6).of(6).clusters[0].arguments
 
 
 def measure() -> dict:

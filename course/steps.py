@@ -1,6 +1,6 @@
 """The registry of steps: what each one is called, which program it starts from and which one it ends at.
 
-A new step is one entry here, one solution file and one notebook.
+A new step has one entry here; CONTRIBUTING.md says what else.
 """
 
 from dataclasses import dataclass
@@ -12,15 +12,6 @@ SOLUTIONS = ROOT / "solutions"
 
 
 @dataclass(frozen=True)
-class Check:
-    """What a step asks for, in one line, what it is worth, and what to try where it is missing."""
-
-    description: str
-    hint: str
-    points: int = 10
-
-
-@dataclass(frozen=True)
 class Step:
     """One step of the course."""
 
@@ -29,7 +20,6 @@ class Step:
     starter_name: str  # in solutions/: what the learner begins the step with
     solution_name: str  # in solutions/: what is true after the step
     script: str  # the learner's file, as the step's notebook names it
-    check: Check | None = None  # None: a step without an exercise
 
     @property
     def name(self) -> str:
@@ -57,70 +47,26 @@ class Step:
         return self.starter_name != self.solution_name
 
 
-def _fashion_mnist(number: int, title: str, check: Check) -> Step:
+def _fashion_mnist(number: int, title: str) -> Step:
     """Return a step of the first part, which starts where the step before it ended."""
     before = "fashion_mnist.py" if number == 1 else f"fashion_mnist_after_step_{number - 1:02d}.py"
-    return Step(number, title, before, f"fashion_mnist_after_step_{number:02d}.py", "fashion_mnist.py", check)
+    return Step(number, title, before, f"fashion_mnist_after_step_{number:02d}.py", "fashion_mnist.py")
 
 
-def _imagenet(number: int, title: str, check: Check) -> Step:
+def _imagenet(number: int, title: str) -> Step:
     """Return a step of the second part, likewise."""
     before = "imagenet_resnet50.py" if number == 8 else f"imagenet_resnet50_after_step_{number - 1:02d}.py"
-    return Step(number, title, before, f"imagenet_resnet50_after_step_{number:02d}.py", "imagenet_resnet50.py", check)
+    return Step(number, title, before, f"imagenet_resnet50_after_step_{number:02d}.py", "imagenet_resnet50.py")
 
 
 STEPS = (
     Step(0, "From one process to many", "fashion_mnist.py", "fashion_mnist.py", "fashion_mnist.py"),
-    _fashion_mnist(
-        1,
-        "Initialise Horovod, one GPU a process",
-        Check(
-            "Horovod is initialised before the model is built, and each rank sees the one GPU of its local rank",
-            "Call hvd.init() right after the imports. Where there are GPUs, make only gpus[hvd.local_rank()] visible, "
-            "and let its memory grow, before the model is built.",
-        ),
-    ),
-    _fashion_mnist(
-        2,
-        "Let one rank speak",
-        Check(
-            "Rank 0 reports progress, and no other rank prints anything",
-            "verbose decides what is printed: 1 where hvd.rank() is 0, and 0 elsewhere.",
-        ),
-    ),
-    _fashion_mnist(
-        3,
-        "Average the gradients",
-        Check(
-            "Every rank applies the mean of all ranks' gradients",
-            "Wrap the optimizer in hvd.DistributedOptimizer, and give the wrapped one to model.compile.",
-        ),
-    ),
-    _fashion_mnist(
-        4,
-        "Start from the same weights",
-        Check(
-            "From the end of the first batch on, all ranks hold the weights of rank 0",
-            "hvd.callbacks.BroadcastGlobalVariablesCallback(0) belongs into the list that model.fit gets.",
-        ),
-    ),
-    _fashion_mnist(
-        5,
-        "Share the epoch",
-        Check(
-            "The ranks together make one pass over the training set in an epoch, and three over the test set",
-            "Divide the number of batches by hvd.size(), in whole numbers: len(train_iter) // hvd.size(), and "
-            "3 * len(test_iter) // hvd.size().",
-        ),
-    ),
-    _fashion_mnist(
-        6,
-        "Average the metrics",
-        Check(
-            "Callbacks read the mean of all ranks' metrics, and all ranks stop alike",
-            "hvd.callbacks.MetricAverageCallback() comes before every callback that reads a metric, on every rank.",
-        ),
-    ),
+    _fashion_mnist(1, "Initialise Horovod, one GPU a process"),
+    _fashion_mnist(2, "Let one rank speak"),
+    _fashion_mnist(3, "Average the gradients"),
+    _fashion_mnist(4, "Start from the same weights"),
+    _fashion_mnist(5, "Share the epoch"),
+    _fashion_mnist(6, "Average the metrics"),
     Step(
         7,
         "Check your work, measure the speed-up",
@@ -128,43 +74,10 @@ STEPS = (
         "fashion_mnist_solution.py",
         "../step_06/fashion_mnist.py",
     ),
-    _imagenet(
-        8,
-        "Bring the data to every host",
-        Check(
-            "One rank a host copies the data there, the others wait or end with it, and rank 0 copies results back",
-            "Where hvd.local_rank() is 0, store.download(args.data_url, args.cache_dir) brings the data. An "
-            "hvd.allreduce that all ranks call holds everybody until they are there, and can carry the news that "
-            "a copy failed. Last, on rank 0: store.upload.",
-        ),
-    ),
-    _imagenet(
-        9,
-        "A share for every rank",
-        Check(
-            "In every epoch the ranks share all images out among them, each in an order that is new",
-            "Shuffle with a seed that is the same on all ranks and another one in each epoch, then take every "
-            "hvd.size()-th image, from number hvd.rank() on.",
-        ),
-    ),
-    _imagenet(
-        10,
-        "Checkpoint and resume",
-        Check(
-            "Started again, all ranks go on from rank 0's last whole checkpoint, weights and optimizer alike",
-            "Let rank 0 look for the checkpoint, tell its epoch by broadcast_object, and load the file on every rank. "
-            "Rank 0 alone saves: under another name first, which it then renames.",
-        ),
-    ),
-    _imagenet(
-        11,
-        "The learning rate of many ranks",
-        Check(
-            "The learning rate grows from that of one process to hvd.size() times as much, then follows the schedule",
-            "Multiply args.base_lr by hvd.size() wherever it is used, and give "
-            "hvd.callbacks.LearningRateWarmupCallback that rate and args.warmup_epochs.",
-        ),
-    ),
+    _imagenet(8, "Bring the data to every host"),
+    _imagenet(9, "A share for every rank"),
+    _imagenet(10, "Checkpoint and resume"),
+    _imagenet(11, "The learning rate of many ranks"),
     Step(
         12,
         "One process, many devices",
@@ -178,11 +91,6 @@ STEPS = (
         "mnist_one_gpu.py",
         "mnist_multi_worker_after_step_13.py",
         "mnist_multi_worker.py",
-        Check(
-            "The workers train one model, each on its own part of every batch",
-            "Make tf.distribute.MultiWorkerMirroredStrategy before anything else, the model under strategy.scope(), "
-            "and the batches strategy.num_replicas_in_sync times as large.",
-        ),
     ),
     Step(
         14,
@@ -190,11 +98,6 @@ STEPS = (
         "mnist_multi_worker_after_step_13.py",
         "mnist_multi_worker_after_step_14.py",
         "mnist_multi_worker.py",
-        Check(
-            "Started again after a worker was killed, all go on from where they were, and the chief alone keeps files",
-            "Give BackupAndRestore one folder for all workers, and the other callbacks one that is thrown away where "
-            "the worker is not the chief.",
-        ),
     ),
     Step(
         15,
@@ -202,11 +105,6 @@ STEPS = (
         "parameter_server/one_gpu.py",
         "parameter_server/coordinator.py",
         "coordinator.py",
-        Check(
-            "The coordinator trains on the workers, with its variables on the parameter servers",
-            "Make tf.distribute.ParameterServerStrategy from the resolver, with a MinSizePartitioner, the model under "
-            "its scope, and give model.fit a DatasetCreator.",
-        ),
     ),
     Step(
         16,
@@ -214,11 +112,6 @@ STEPS = (
         "parameter_server/evaluate_once.py",
         "parameter_server/evaluator.py",
         "evaluator.py",
-        Check(
-            "The evaluator scores each checkpoint as it appears, until the last one",
-            "tf.keras.utils.SidecarEvaluator takes the compiled model, the data and the folder of the checkpoints; its "
-            "start() returns after max_evaluations.",
-        ),
     ),
     Step(
         17,
@@ -240,12 +133,6 @@ def get(number: int) -> Step:
         if step.number == number:
             return step
     raise KeyError(f"There is no step {number}; there are {STEPS[0].number} to {STEPS[-1].number}.")
-
-
-def up_to(number: int) -> list[Step]:
-    """Return the steps of the same part that have an exercise, up to this one."""
-    script = get(number).script
-    return [step for step in STEPS if step.check and step.script == script and step.number <= number]
 
 
 def parse(numbers: str) -> list[Step]:

@@ -8,11 +8,9 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from course import steps
-from grader import sandbox
 from grader.judge import judge
-from grader.pool import Pool
-from grader.report import Check, Report
+from grader.runner import sandbox
+from grader.runner.pool import Pool
 
 EXIT = {"passed": 0, "failed": 1, "needs_review": 1, "not_graded": 2}
 
@@ -29,7 +27,13 @@ def main() -> None:
 def check(number: int, as_json: bool, file: str) -> None:
     """Judge one script. Exits with 0 passed, 1 failed or for review, 2 not graded."""
     console = Console(stderr=as_json, highlight=False)
-    report = _check(number, file, console)
+    why_not = sandbox.available()
+    if why_not:
+        console.print(
+            f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust."
+        )
+    with Pool(sandboxed=not why_not) as pool:
+        report = judge(file, number, pool)
     if as_json:
         click.echo(report.to_json())
     else:
@@ -42,7 +46,7 @@ def check(number: int, as_json: bool, file: str) -> None:
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Scripts judged side by side.")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def batch(number: int, jobs: int, directory: Path) -> None:
-    """Judge every script in DIRECTORY, in a sandbox or not at all. Prints a JSON object a line, as they are done."""
+    """Judge every script in DIRECTORY, in a sandbox or not at all. Prints a JSON object per line, as they are done."""
     why_not = sandbox.available()
     if why_not:
         raise click.ClickException(
@@ -55,23 +59,6 @@ def batch(number: int, jobs: int, directory: Path) -> None:
         for judgement in as_completed(judgements):
             click.echo(judgement.result().to_json())
             progress.advance(task)
-
-
-def _check(number: int, file: str, console: Console) -> Report:
-    if not any(step.number == number and step.check for step in steps.STEPS):
-        report = Report(number, file, "not_graded")
-        graded = ", ".join(str(step.number) for step in steps.STEPS if step.check)
-        report.checks = [
-            Check("The step exists", number, "error", 0, 0, f"Step {number} has no check; steps {graded} have.")
-        ]
-        return report
-    why_not = sandbox.available()
-    if why_not:
-        console.print(
-            f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust."
-        )
-    with Pool(sandboxed=not why_not) as pool:
-        return judge(file, number, pool)
 
 
 if __name__ == "__main__":

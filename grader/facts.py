@@ -1,137 +1,226 @@
-"""What one script did in one run of each topology, as data.
+"""What a run leaves behind: one definition for the process that writes it and the one that validates it.
 
-Facts come from processes in which the learner's code ran, so nothing about their shape is taken for granted.
+The recorders in grader.sandboxed fill in HorovodFacts or TaskFacts. They share a process with the script, so all that
+they send is untrusted: read() validates it, and facts of another shape count as not reported.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, Generic, Literal, TypeVar
 
-import fastjsonschema
+import msgspec
+from msgspec import Meta, Struct
 
-from grader.plans import Topology
+from grader.job import TaskType, Topology
 
-_NUMBERS = {"type": "array", "items": {"type": "number"}, "maxItems": 16}
-_INTEGERS = {"type": "array", "items": {"type": "integer"}, "maxItems": 16}
-
-
-def _object(required: dict) -> dict:
-    return {"type": "object", "properties": required, "required": list(required)}
+Projection = Annotated[list[float], Meta(max_length=16)]  # of tensors: see grader.sandboxed.recorder
+Integers = Annotated[list[int], Meta(max_length=16)]
+EndedFor = Literal["time", "output", "memory", "others", "stall"]
 
 
-_NAMES = {"type": "array", "items": {"type": "string"}}
-_STATE = _object({"weights": _NUMBERS, "slots": _NUMBERS, "iterations": {"type": "integer"}, "variables": _NAMES})
-_FILES = _object(
-    {name: {"type": "integer"} for name in ("copied", "read_in_training", "results_written", "wrote_checkpoints")}
-    | dict.fromkeys(("left", "kept", "overwritten"), _NAMES)
+class Error(Struct, forbid_unknown_fields=True):
+    """An exception that ended a script."""
+
+    kind: str  # its class, or ARGUMENTS
+    message: str
+    line: int | None  # of the script
+    traceback: str  # without frames of ours
+
+
+ARGUMENTS = "arguments"  # the kind of error of a script whose argparse refuses its arguments
+
+
+# --- What a rank of Horovod reports -----------------------------------------------------------------------------------
+
+
+class State(Struct, forbid_unknown_fields=True):
+    """What a checkpoint has to restore."""
+
+    weights: Projection
+    slots: Projection  # the optimizer's
+    iterations: int
+    variables: list[str]  # names of the optimizer's
+
+
+class Batch(Struct, forbid_unknown_fields=True):
+    """One training step. Weights and gradients are projections; None where they were never seen."""
+
+    rate: float
+    before: Projection | None
+    local: Projection | None  # the gradients that this rank computed by itself
+    updated: Projection  # weights as the optimizer left them
+    after: Projection | None = None  # weights as the script's callbacks left them
+    slots: Projection | None = None
+
+
+class Epoch(Struct, forbid_unknown_fields=True):
+    """One epoch."""
+
+    steps: int = 0
+    validation_steps: int = 0
+    own: dict[str, float] = {}  # this rank's metrics, before any callback saw them
+    images: list[str] = []  # trained on, by their mean colours
+    validation_images: list[str] = []
+
+
+class Fit(Struct, forbid_unknown_fields=True):
+    """One call of model.fit."""
+
+    verbose: int | bool | str
+    optimizer: dict[str, float | int | bool | str]  # its kind and settings
+    callbacks: list[str]  # the classes of the script's own
+    loss_weights: list[float]
+    steps_per_epoch: int | None
+    log_dirs: list[str]  # of TensorBoard callbacks
+    weights_built: Projection  # as the model was built
+    initial_epoch: int
+    begin: State
+    batches: list[Batch] = []
+    epochs: list[Epoch] = []
+    reads: list[tuple[int, str, str, float]] = []  # epoch, callback, metric, value
+    end: State | None = None
+    schedule: dict[str, float] = {}  # epoch -> the rate that the script's schedulers would set
+
+
+class Files(Struct, forbid_unknown_fields=True):
+    """What a rank opened, and what its host's folders hold at the end."""
+
+    copied: int  # files of the store that were read before training
+    read_in_training: int
+    results_written: int
+    wrote_checkpoints: int
+    left: list[str]  # names of the files in --log-dir
+    kept: list[str]  # names of the files at --train-url
+    overwritten: list[str]  # names of those in --log-dir that were written under their final name
+
+
+class HorovodFacts(Struct, forbid_unknown_fields=True):
+    """What a rank of Horovod did."""
+
+    order: list[str] = []  # "init", "model", "fit": each as it first happened
+    lines: dict[str, int] = {}  # what -> the line of the script that did it
+    gpus: Integers = []  # visible when the script builds its model
+    memory_growth: Integers = []  # GPUs
+    fits: Annotated[list[Fit], Meta(max_length=50)] = []
+    files: Files | None = None
+    error: Error | None = None
+
+
+# --- What a task of a TF_CONFIG cluster reports -----------------------------------------------------------------------
+
+
+class Progress(Struct, forbid_unknown_fields=True):
+    """What has to be equal on all workers."""
+
+    weights: Projection
+    iterations: int
+
+
+class Writer(Struct, forbid_unknown_fields=True):
+    """A callback, and where it writes."""
+
+    kind: str
+    path: str | None
+
+
+class TaskFit(Struct, forbid_unknown_fields=True):
+    """One call of model.fit under a strategy."""
+
+    verbose: int | bool | str
+    strategy: str  # its class
+    replicas: int
+    callbacks: list[Writer]
+    steps_per_epoch: int | None
+    in_parts: Annotated[list[Integers], Meta(max_length=1000)]  # variables kept in parts: their number, first shape
+    places: list[str]  # kinds of tasks that hold the model's variables
+    images: list[Annotated[list[int], Meta(max_length=64)]] = []  # of each training batch
+    validation_images: list[Annotated[list[int], Meta(max_length=64)]] = []
+    epochs: list[int] = []  # the training steps of each
+    begin: Progress | None = None
+    end: Progress | None = None
+
+
+class Checkpoint(Struct, forbid_unknown_fields=True):
+    """A checkpoint that a training left."""
+
+    number: int
+    weights: Projection
+
+
+class TaskFacts(Struct, forbid_unknown_fields=True):
+    """What a task of a TF_CONFIG cluster did."""
+
+    order: list[str] = []  # "strategy", "model", "fit", "evaluate": each as it first happened
+    lines: dict[str, int] = {}  # what -> the line of the script that did it
+    gpus: Integers = []  # visible when the script makes its strategy
+    strategies: list[tuple[str, int]] = []  # the class of each, and its number of replicas
+    fits: Annotated[list[TaskFit], Meta(max_length=50)] = []
+    saved: list[str] = []  # the paths that the script itself saved models to
+    evaluations: Annotated[list[Projection], Meta(max_length=1000)] = []  # the weights that were evaluated
+    newest: Checkpoint | None = None  # the newest one at the end
+    logs: list[str] = []  # the files for TensorBoard that this process wrote
+    error: Error | None = None
+
+
+# --- What the supervisor answers --------------------------------------------------------------------------------------
+
+
+class Result(Struct):
+    """How one rank ended, as seen from outside, with the facts that it sent."""
+
+    exit: int  # status, or minus the signal's number
+    ended_for: EndedFor | None  # why it had to be ended
+    collective: str  # that it was in when it ended, or ""
+    stdout: str
+    stderr: str
+    facts: object  # untrusted
+
+
+class Answer(Struct):
+    """The results of every topology that was run, by rank, and what the ranks sent each other."""
+
+    topologies: dict[str, list[Result]]
+    traffic: int  # bytes over the loopback, as the kernel counts them
+
+
+# --- What the judge reads ---------------------------------------------------------------------------------------------
+
+Facts = TypeVar("Facts", HorovodFacts, TaskFacts)
+
+# What an error means, where a check has to know. Libraries say it in a class or, where an error crosses from C++, in a
+# constant text. A rank's own error is looked at, and its standard error where it could not report any.
+Cause = Literal["shut down", "mismatch", "connection", "task taken", "late strategy", "no checkpoint"]
+CAUSES: tuple[tuple[Cause, str], ...] = (
+    ("shut down", r"Horovod has been shut down"),  # a rank ended while this one waited in a collective
+    ("mismatch", r"Mismatched"),  # ranks met in different collectives
+    ("connection", r"HorovodInternalError|gloo|UnavailableError"),  # another process of the cluster is gone
+    ("task taken", r"is already running here"),  # course.tf_config: two processes do the same task
+    ("late strategy", r"Collective ops must be configured at program startup"),
+    ("no checkpoint", r"(?i)no checkpoint"),
 )
-_FIT = _object(
-    {
-        "verbose": {"type": ["integer", "string", "boolean"]},
-        "optimizer": {"type": "object"},
-        "callbacks": {"type": "array", "items": {"type": "string"}},
-        "loss_weights": {"type": "array", "items": {"type": "number"}},
-        "steps_per_epoch": {"type": ["integer", "null"]},
-        "log_dirs": _NAMES,
-        "weights_built": _NUMBERS,
-        "batches": {"type": "array", "items": {"type": "object", "properties": {"rate": {"type": "number"}}}},
-        "epochs": {
-            "type": "array",
-            "items": _object(
-                {"steps": {"type": "integer"}, "validation_steps": {"type": "integer"}, "own": {"type": "object"}}
-                | {"images": _NAMES, "validation_images": _NAMES}
-            ),
-        },
-        "initial_epoch": {"type": "integer"},
-        "begin": _STATE,
-        "end": {"anyOf": [_STATE, {"type": "null"}]},
-        "schedule": {"type": "object", "additionalProperties": {"type": "number"}},
-        "reads": {"type": "array", "items": {"type": "array", "minItems": 4, "maxItems": 4}},
-    }
-)
-_FACTS = _object(
-    {
-        "order": {"type": "array", "items": {"type": "string"}},
-        "gpus": {**_INTEGERS, "type": ["array", "null"]},
-        "memory_growth": _INTEGERS,
-        "fits": {"type": "array", "items": _FIT, "maxItems": 50},
-        "evaluations": {"type": "array"},
-        "lines": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "files": {"anyOf": [_FILES, {"type": "null"}]},
-        "error": {"type": ["object", "null"]},
-    }
-)
-_valid = fastjsonschema.compile(_FACTS)
-
-# The same for grader.taskprobe.
-_IMAGES = {"type": "array", "items": _INTEGERS | {"maxItems": 64}}
-_PROGRESS = _object({"weights": _NUMBERS, "iterations": {"type": "integer"}})
-_TASK_FIT = _object(
-    {
-        "verbose": {"type": ["integer", "string", "boolean"]},
-        "strategy": {"type": "string"},
-        "replicas": {"type": "integer"},
-        "callbacks": {
-            "type": "array",
-            "items": _object({"kind": {"type": "string"}, "path": {"type": ["string", "null"]}}),
-        },
-        "images": _IMAGES,
-        "validation_images": _IMAGES,
-        "epochs": {"type": "array", "items": {"type": "integer"}},
-        "steps_per_epoch": {"type": ["integer", "null"]},
-        "in_parts": {"type": "array", "items": _INTEGERS, "maxItems": 1000},
-        "places": _NAMES,
-        "begin": {"anyOf": [_PROGRESS, {"type": "null"}]},
-        "end": {"anyOf": [_PROGRESS, {"type": "null"}]},
-    }
-)
-_TASK_FACTS = _object(
-    {
-        "order": _NAMES,
-        "lines": {"type": "object", "additionalProperties": {"type": "integer"}},
-        "gpus": {**_INTEGERS, "type": ["array", "null"]},
-        "strategies": {"type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2}},
-        "fits": {"type": "array", "items": _TASK_FIT, "maxItems": 50},
-        "saved": _NAMES,
-        "evaluations": {"type": "array", "items": _NUMBERS, "maxItems": 1000},
-        "newest": {
-            "anyOf": [_object({"number": {"type": "integer"}, "weights": _NUMBERS}), {"type": "null"}],
-        },
-        "logs": _NAMES,
-        "error": {"type": ["object", "null"]},
-    }
-)
-_valid_task = fastjsonschema.compile(_TASK_FACTS)
 
 
 @dataclass
-class RankFacts:
-    """What one rank did. Lists of fits are as grader.probe writes them."""
+class Rank(Generic[Facts]):
+    """One rank, or one task: what was seen from outside, and the facts that it reported."""
 
-    rank: int
+    number: int
     host: int
     name: str  # "Rank 1", or the task: "Worker 1"
     topology: str  # in words
     exit: int  # status, or minus the signal's number
-    ended_for: str | None  # why it had to be ended: "time", "output", "memory", "others" that failed or "stall"
+    ended_for: EndedFor | None  # why it had to be ended
     collective: str  # that it was in when it ended, or ""
     stdout: str
     stderr: str
-    order: list[str] = field(default_factory=list)
-    gpus: list[int] = field(default_factory=list)
-    memory_growth: list[int] = field(default_factory=list)
-    fits: list[dict] = field(default_factory=list)
-    lines: dict[str, int] = field(default_factory=dict)
-    files: dict | None = None  # what grader.files saw
-    strategies: list[list] = field(default_factory=list)  # the kind of each that was made, and its number of replicas
-    saved: list[str] = field(default_factory=list)  # the paths that the script itself saved models to
-    evaluations: list[list[float]] = field(default_factory=list)  # the weights that were evaluated, each time
-    newest: dict | None = None  # the checkpoint that was the newest one at the end
-    logs: list[str] = field(default_factory=list)  # the files for TensorBoard that this process wrote
-    error: str | None = None
+    facts: Facts
+    reported: bool = False  # whether facts came, in the right shape
+    error: str | None = None  # that ended the script, in a line
+    error_kind: str | None = None  # its class, or ARGUMENTS
     error_line: int | None = None
     traceback: str = ""
-    reported: bool = False  # whether facts came at all
+    causes: frozenset[Cause] = frozenset()
 
     @property
     def where(self) -> str:
@@ -140,78 +229,83 @@ class RankFacts:
 
 
 @dataclass
-class Runs:
-    """All ranks of all topologies that were come to."""
+class Runs(Generic[Facts]):
+    """All ranks of every topology that was run."""
 
-    topologies: dict[str, list[RankFacts]]
-    aside: dict[str, list[RankFacts]]  # of those whose end is for one check to judge
-    traffic: int  # bytes that all of them sent each other, as the host counts them
+    topologies: dict[str, list[Rank[Facts]]]
+    aside: dict[str, list[Rank[Facts]]] = field(default_factory=dict)  # of those that one check alone judges
+    traffic: int = 0  # bytes that all of them sent each other, as the host counts them
 
-    def ranks(self) -> list[tuple[str, RankFacts]]:
-        """Return every rank of the topologies that are not aside, with where it ran in words."""
-        return [(facts.where, facts) for ranks in self.topologies.values() for facts in ranks]
-
-    def describe(self, name: str) -> str:
-        """Return a topology in words."""
-        return self.topologies[name][0].topology
+    def ranks(self) -> Iterator[Rank[Facts]]:
+        """Yield every rank of the topologies that are not aside."""
+        return (rank for ranks in self.topologies.values() for rank in ranks)
 
 
-def parse(answer: dict, topologies: Sequence[Topology]) -> Runs:
-    """Return the Runs in an answer of grader.ranks; facts of another shape count as none."""
-    runs = Runs({}, {}, answer["traffic"])
+def read(answer: Answer, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Facts]:
+    """Return the runs in a supervisor's answer, with facts of one kind; facts of another shape count as none."""
+    runs: Runs[Facts] = Runs({}, traffic=answer.traffic)
     for topology in topologies:
-        results = answer["topologies"].get(topology.name)
+        results = answer.topologies.get(topology.name)
         if results is not None:
-            ranks = [_rank(number, topology, result) for number, result in enumerate(results)]
-            if topology.tasks:
-                ranks = [rank for rank, task in zip(ranks, topology.tasks, strict=True) if not task.program]
+            ranks = [_rank(number, topology, result, kind) for number, result in enumerate(results)]
+            if topology.tasks:  # a solution that does a task beside the script is not judged
+                ranks = [rank for rank in ranks if not topology.tasks[rank.number].program]
             (runs.aside if topology.aside else runs.topologies)[topology.name] = ranks
     return runs
 
 
-def _rank(number: int, topology: Topology, result: dict) -> RankFacts:
-    seen = [result[name] for name in ("exit", "ended_for", "collective", "stdout", "stderr")]
-    facts = RankFacts(number, number // topology.slots, _name(number, topology), topology.description, *seen)
-    found = result["facts"]
-    try:
-        (_valid_task if topology.tasks else _valid)(found)
-    except fastjsonschema.JsonSchemaException:
-        return facts
-    facts.reported = True
-    facts.order, facts.fits, facts.lines = found["order"], found["fits"], found["lines"]
-    facts.gpus = found["gpus"] or []
-    if topology.tasks:
-        facts.strategies, facts.saved = found["strategies"], found["saved"]
-        facts.evaluations, facts.newest, facts.logs = found["evaluations"], found["newest"], found["logs"]
+def _rank(number: int, topology: Topology, result: Result, kind: type[Facts]) -> Rank[Facts]:
+    rank = Rank(
+        number=number,
+        host=number // topology.slots,
+        name=_name(number, [task.type for task in topology.tasks]),
+        topology=topology.description,
+        exit=result.exit,
+        ended_for=result.ended_for,
+        collective=result.collective,
+        stdout=result.stdout,
+        stderr=result.stderr,
+        facts=kind(),
+    )
+    if isinstance(result.facts, dict) and result.facts.keys() == set(kind.__struct_fields__):
+        try:
+            rank.facts = msgspec.convert(result.facts, kind)
+            rank.reported = True
+        except (msgspec.ValidationError, RecursionError):
+            pass
+    if rank.facts.error:
+        _describe(rank, rank.facts.error)
+    text = rank.error or rank.stderr
+    rank.causes = frozenset(cause for cause, pattern in CAUSES if re.search(pattern, text))
+    return rank
+
+
+def _describe(rank: Rank[Facts], error: Error) -> None:
+    """Put a rank's error into words."""
+    rank.error_kind, rank.error_line = error.kind, error.line
+    if error.kind == ARGUMENTS:
+        rank.error = f"the program's arguments are not accepted any more: {error.message}"
+    elif error.kind != "SystemExit":
+        rank.error = f"{error.kind}: {_steady(error.message)}"
+    elif re.fullmatch(r"\d*", error.message):
+        rank.error = f"it exits with status {error.message}"
     else:
-        facts.files, facts.memory_growth = found["files"], found["memory_growth"]
-    if found["error"]:
-        error = found["error"]
-        message = _steady(str(error.get("message")))
-        facts.error = f"{error.get('kind')}: {message}"[:500]
-        if error.get("kind") == "SystemExit":
-            facts.error = (
-                str(error.get("message"))[:500]
-                if not re.fullmatch(r"\d*", str(error.get("message")))
-                else (f"it exits with status {error.get('message')}")
-            )
-        facts.error_line = error.get("line") if isinstance(error.get("line"), int) else None
-        facts.traceback = _steady(str(error.get("traceback", "")))
-    return facts
+        rank.error = error.message
+    rank.error = rank.error[:500]
+    rank.traceback = _steady(error.traceback)
 
 
-def _name(number: int, topology: Topology) -> str:
-    if not topology.tasks:
+def _name(number: int, types: list[TaskType]) -> str:
+    if not types:
         return f"Rank {number}"
-    kinds = [task.kind for task in topology.tasks]
-    kind = kinds[number]
-    return kind.capitalize() if kinds.count(kind) == 1 else f"{kind.capitalize()} {kinds[:number].count(kind)}"
+    name = types[number].capitalize()
+    return name if types.count(types[number]) == 1 else f"{name} {types[:number].count(types[number])}"
 
 
 def _steady(text: str) -> str:
     """Return an error's text without what differs from run to run: names of TensorFlow's nodes, who was first."""
 
-    def in_order(found: re.Match) -> str:
+    def in_order(found: re.Match[str]) -> str:
         one, other = sorted((found[2], found[4]))
         return f"{found[1]}{one}, but another rank {found[3]}{other}."
 

@@ -1,12 +1,12 @@
-"""check() for notebooks: the judge, with its process kept warm from call to call."""
+"""check() for notebooks: the judge, with its fork server kept running from call to call."""
 
 import atexit
 import functools
 
-from grader import sandbox
 from grader.judge import judge
-from grader.pool import Pool
-from grader.report import Report
+from grader.report.data import Report
+from grader.runner import sandbox
+from grader.runner.pool import Pool
 
 
 @functools.cache

@@ -14,7 +14,8 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 
 from grader.classroom import release, verdicts
-from grader.report import Report
+from grader.report import html as report_html
+from grader.report.data import Report
 
 
 class Rebuild(NbGraderPreprocessor):
@@ -72,12 +73,12 @@ class Judge(NbGraderPreprocessor):
         script = Path(coursedir.format_path(coursedir.submitted_directory, resources["nbgrader"]["student"], step.name))
         store = verdicts.Store(Path(coursedir.root) / "verdicts")
         verdict = verdicts.of(read(script / step.script), step, store)
-        report = Report.from_json(verdict["report"])
+        report = Report.from_published(verdict["report"])
         by_step = {check.step: check for check in report.checks if check.max_points}
         undecided = set()
         for cell in nb.cells:
             if cell.get("id") == release.CHECK:
-                cell.outputs = [_shown(report.to_html(verdict["figure"]))]
+                cell.outputs = [_shown(report_html.page(report, verdict["figure"]))]
             if not cell.metadata.get("nbgrader", {}).get("grade") or cell.cell_type != "code":
                 continue
             named = cell.metadata.nbgrader.grade_id
@@ -89,7 +90,7 @@ class Judge(NbGraderPreprocessor):
                 points = nbformat.v4.new_output(
                     "execute_result", {"text/plain": str(float(check.points))}, execution_count=1
                 )
-                cell.outputs = [_shown(check.to_html()), points]
+                cell.outputs = [_shown(report_html.of_outcome(check)), points]
             cell.execution_count = 1
         resources["undecided"] = undecided
         return nb, resources

@@ -24,8 +24,8 @@ from rich.table import Table
 from sqlalchemy.exc import SAWarning
 
 from course.steps import Step
-from grader import sandbox
 from grader.classroom import autograde, intake, release, verdicts
+from grader.runner import sandbox
 
 WIDTH = 40  # of the longest bar of the chart, in characters
 
@@ -115,7 +115,7 @@ def _step(number: int) -> Step:
         step = release.step_of(f"step_{number:02d}")
     except KeyError as error:
         raise click.BadParameter(error.args[0], param_hint="STEP") from None
-    if not step.check:
+    if not step.has_exercise:
         raise click.BadParameter(f"Step {number} has no check.", param_hint="STEP")
     return step
 

@@ -32,7 +32,7 @@ MEMBERS = 1000  # of an archive
 
 # Names of downloads: alice.zip or alice_whatever.zip, with the two files somewhere inside, or alice_step_03.ipynb and
 # alice_fashion_mnist.py. A learner's name has no underscore.
-SCRIPTS = "|".join(sorted({re.escape(step.script.removesuffix(".py")) for step in steps.STEPS if step.check}))
+SCRIPTS = "|".join(sorted({re.escape(step.script.removesuffix(".py")) for step in steps.STEPS if step.has_exercise}))
 NAMES = (
     r".*/extracted/(?P<student_id>[A-Za-z0-9][A-Za-z0-9.@-]*)(_[^/]*)?[/_]"
     rf"(?P<file_id>step_\d\d|{SCRIPTS})\.(ipynb|py)$"

@@ -6,6 +6,7 @@ never released with it.
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -13,6 +14,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from course import steps
 from course.steps import Step
+from grader import checks
+from grader.checks.part import Check
 
 SCHEMA = 3  # of nbgrader's metadata
 CHECK = "check-run"  # the id of the cell in every lesson that runs the check
@@ -39,12 +42,14 @@ def lesson(step: Step) -> NotebookNode:
 def prepared(step: Step, notebook: NotebookNode) -> NotebookNode:
     """Return the notebook without the solution and with a graded cell for each check."""
     notebook.cells = [cell for cell in notebook.cells if cell.get("id") != SOLUTION]
-    notebook.cells += [_graded(check) for check in (steps.up_to(step.number) if step.check else [])]
+    if step.has_exercise:
+        notebook.cells += [_graded(check) for check in checks.of(step.number).up_to(step.number)]
     return notebook
 
 
-def _graded(step: Step) -> NotebookNode:
-    source = f"# {step.check.points} points: {step.check.description}.\nreport.require({step.number})"
+def _graded(check: Check[Any]) -> NotebookNode:
+    step = check.step
+    source = f"# {check.points} points: {check.description}.\nreport.require({step.number})"
     cell = nbformat.v4.new_code_cell(source, id=step.name.replace("_", "-"))
     cell.metadata.nbgrader = {
         "schema_version": SCHEMA,
@@ -53,7 +58,7 @@ def _graded(step: Step) -> NotebookNode:
         "locked": True,
         "task": False,
         "grade_id": step.name,
-        "points": step.check.points,
+        "points": check.points,
         "cell_type": "code",
     }
     return cell
@@ -73,6 +78,6 @@ class Prepare(NbGraderPreprocessor):
             elif path.name != f"{step.name}.ipynb":
                 path.unlink()
         folder.mkdir(parents=True, exist_ok=True)
-        if step.check:
+        if step.has_exercise:
             shutil.copyfile(step.starter, folder / step.script)
         return prepared(step, nb), resources

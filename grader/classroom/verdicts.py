@@ -1,6 +1,6 @@
 """Verdicts on submitted scripts: made in the sandbox, kept by what was judged, and read back for the gradebook.
 
-A verdict is {"report": grader/schema.json's object, "figure": SVG of the first failure, or ""}.
+A verdict is {"report": a grader.report.data.Published, "figure": SVG of the first failure, or ""}.
 """
 
 import atexit
@@ -12,22 +12,22 @@ import tempfile
 import threading
 from pathlib import Path
 
-import fastjsonschema
+import msgspec
 
 from course import steps
-from course.steps import ROOT, Step
-from grader import sandbox
-from grader.judge import GRADER, RUNS, judge
-from grader.pool import NoVerdictError, Pool
-from grader.report import Check, Report
+from course.steps import Step
+from grader.checks import ending
+from grader.judge import judge
+from grader.report.data import Report
+from grader.runner import expectations, sandbox
+from grader.runner.pool import NoVerdictError, Pool
 
 _making = threading.Lock()
-_valid = fastjsonschema.compile(json.loads((ROOT / "grader" / "schema.json").read_text()))
 
 
 def key(script: bytes, step: Step) -> str:
     """Return what names a verdict: the script, the step and its solution, and the judge."""
-    parts = (script, step.name.encode(), step.solution.read_bytes(), GRADER.encode())
+    parts = (script, step.name.encode(), step.solution.read_bytes(), expectations.CODE.encode())
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
@@ -44,9 +44,9 @@ class Store:
         """Return the verdict of that key, or None: a file that is no whole verdict is none."""
         try:
             verdict = json.loads((self.folder / f"{name}.json").read_text())
-            _valid(verdict["report"])
+            Report.from_published(verdict["report"])
             return verdict if isinstance(verdict["figure"], str) else None
-        except (OSError, ValueError, KeyError, TypeError, fastjsonschema.JsonSchemaException):
+        except (OSError, ValueError, KeyError, TypeError, msgspec.ValidationError):
             return None
 
     def put(self, name: str, verdict: dict) -> None:
@@ -95,7 +95,7 @@ def make(script: bytes, number: int) -> dict:
         path.write_bytes(script)
         report = judge(path, number, pool)
     report.file = name
-    return {"report": json.loads(report.to_json()), "figure": report.figure}
+    return {"report": report.published(), "figure": report.figure}
 
 
 def missing(step: Step) -> dict:
@@ -110,8 +110,8 @@ def none(step: Step) -> dict:
 
 def _told(number: int, why: str) -> dict:
     report = Report(number, steps.get(number).script, "not_graded")
-    report.checks = [Check(RUNS, number, "error", 0, 0, why)]
-    return {"report": json.loads(report.to_json()), "figure": ""}
+    report.checks = [ending.outcome("error", number, why)]
+    return {"report": report.published(), "figure": ""}
 
 
 def of(script: bytes | None, step: Step, store: Store) -> dict:

@@ -1,0 +1,55 @@
+"""The part of fashion_mnist.py: its program, and the clusters and arguments that it is judged with."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from grader.checks.part import Part
+from grader.checks.training import CLUSTERS
+from grader.facts import HorovodFacts
+from grader.job import BATCH, Topology, flags
+
+part = Part("fashion_mnist.py", "fashion_mnist_solution.py", HorovodFacts)
+
+# Depths of the network. With a block in each group, all lines of the program are run, and one cluster is enough for
+# that: what ranks do together is the same in a network without blocks, and takes a third of the time.
+ONE_BLOCK, NO_BLOCKS = 10, 4
+
+
+@dataclass(frozen=True)
+class Epochs:
+    """How much a script trains: batches of the training and of the test set, and epochs on one of the clusters."""
+
+    train_batches: int
+    test_batches: int
+    epochs: int
+
+    def clusters(self) -> tuple[Topology, ...]:
+        """Return the clusters with the arguments for this."""
+        arguments = (
+            self._arguments(ONE_BLOCK, 1),
+            self._arguments(NO_BLOCKS, self.epochs),
+            self._arguments(NO_BLOCKS, 1),
+        )
+        return tuple(
+            msgspec.structs.replace(cluster, arguments=own) for cluster, own in zip(CLUSTERS, arguments, strict=True)
+        )
+
+    def _arguments(self, depth: int, epochs: int) -> tuple[str, ...]:
+        return flags(
+            depth=depth,
+            widen_factor=1,
+            batch_size=BATCH,
+            val_batch_size=BATCH,
+            train_samples=BATCH * self.train_batches,
+            test_samples=BATCH * self.test_batches,
+            epochs=epochs,
+        )
+
+
+# Each batch takes its time, and a share for three ranks is something.
+FEW = Epochs(4, 3, 1)
+# Where batches are counted: however a share is rounded, one for two ranks is none for three, one of the training set is
+# none of the test set, and one of a share is still something. More epochs than ranks, so that data that end after one
+# pass show.
+COUNTED = Epochs(9, 6, 3)

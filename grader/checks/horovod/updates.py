@@ -1,0 +1,181 @@
+"""Checks of steps 3 and 4: each update of the weights, and what it starts from."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grader.checks.horovod.part import part
+from grader.checks.part import Finding
+from grader.checks.training import close, trained
+from grader.facts import Batch, Fit, HorovodFacts, Rank, Runs
+from grader.runner.reading import Source
+
+BROADCAST = "BroadcastGlobalVariablesCallback"
+
+# --- Step 3 -----------------------------------------------------------------------------------------------------------
+
+
+@part.check(
+    3,
+    needs={1},
+    hint="Wrap the optimizer in hvd.DistributedOptimizer, and give the wrapped one to model.compile.",
+)
+def mean_gradient(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+    """Every rank applies the mean of all ranks' gradients.
+
+    Compares what each rank adds to its weights with the gradients that the ranks computed by themselves.
+    """
+    line = source.line_of("DistributedOptimizer", "opt", "compile")
+    for name, ranks in runs.topologies.items():
+        stop = trained(ranks)
+        if stop:
+            return stop
+        right = expected.topologies[name][0].facts.fits[0]
+        for rank in ranks:
+            finding = _optimizer(rank.facts.fits[0], right, source)
+            if finding:
+                return finding
+        batches = min(len(rank.facts.fits[0].batches) for rank in ranks)
+        for number in range(min(batches, len(right.batches))):
+            batch = [rank.facts.fits[0].batches[number] for rank in ranks]
+            if any(entry.local is None or entry.before is None for entry in batch):
+                return Finding(
+                    "No gradient was computed in a training step, as far as can be seen.", line, unclear=True
+                )
+            finding = _batch(ranks[0].topology, batch, right.batches[number].rate, line)
+            if finding:
+                return finding
+    if _traffic(runs) < _traffic(expected) / 3:  # 16 bits in place of 32 are half, and rightly so
+        message = (
+            "The ranks report the mean of their gradients, but hardly sent each other anything, as their host saw."
+        )
+        return Finding(message, line, unclear=True)
+    return None
+
+
+def _optimizer(fit: Fit, right: Fit, source: Source) -> Finding | None:
+    """Whether the optimizer and the loss are those of the solution, whatever wraps them."""
+    own, should = fit.optimizer, right.optimizer
+    different = [key for key in should if key in own and own[key] != should[key]]
+    if different:
+        return Finding(
+            f"The optimizer is another one: its {different[0]} is {own[different[0]]}. Expected: "
+            f"{should[different[0]]}, as before.",
+            source.line_of("opt"),
+        )
+    if fit.loss_weights not in ([], [1.0], right.loss_weights):
+        return Finding(
+            f"The loss is weighted with {fit.loss_weights[0]:g}. Expected: as before. The mean of the gradients is "
+            "divided by the number of ranks already.",
+            source.line_of("loss_weights"),
+        )
+    return None
+
+
+def _traffic(runs: Runs[HorovodFacts]) -> float:
+    """Return the bytes that went between the ranks for each batch that they report."""
+    return runs.traffic / sum(len(fit.batches) for rank in runs.ranks() for fit in rank.facts.fits)
+
+
+def _batch(where: str, batch: list[Batch], rate: float, line: int | None) -> Finding | None:
+    local = [np.asarray(entry.local, float) for entry in batch]
+    update = [np.asarray(entry.updated, float) - np.asarray(entry.before, float) for entry in batch]
+    mean, total = -rate * np.mean(local, axis=0), -rate * np.sum(local, axis=0)
+    scale = max(np.abs(own).max() for own in local) * rate + 1e-9
+    # Weights are float32, and updates small compared with them.
+    noise = 2e-6 * max(np.abs(np.asarray(entry.before, float)).max() for entry in batch)
+
+    def same(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+        return bool(np.abs(one - other).max() <= 0.02 * scale + noise)
+
+    if all(same(own, mean) for own in update):
+        return None
+    if abs(batch[0].rate - rate) > 1e-6 * rate:
+        return Finding(f"The learning rate is {batch[0].rate:g}. Expected: {rate:g}, as before ({where}).", line)
+    if all(same(own, -rate * gradient) for own, gradient in zip(update, local, strict=True)):
+        return Finding(
+            f"Each rank applies its own gradient, and none knows of the others' ({where}). Expected: the mean of all.",
+            line,
+        )
+    if all(same(own, total) for own in update):
+        return Finding(f"The ranks apply the sum of their gradients ({where}). Expected: their mean.", line)
+    if all(same(own, update[0]) for own in update):
+        return Finding(f"The ranks apply the same update, but not the mean of their gradients ({where}).", line)
+    return Finding(f"The ranks apply different updates ({where}). Expected: the mean of all gradients on each.", line)
+
+
+# --- Step 4 -----------------------------------------------------------------------------------------------------------
+
+
+@part.check(
+    4,
+    needs={1, 3},
+    figure="weight_distance",
+    hint="hvd.callbacks.BroadcastGlobalVariablesCallback(0) belongs into the list that model.fit gets.",
+)
+def same_weights(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+    """From the end of the first batch on, all ranks hold the weights of rank 0.
+
+    Compares weights and the optimizer's variables after each batch with rank 0's.
+    """
+    for ranks in runs.topologies.values():
+        stop = trained(ranks) or _first_batch(ranks, source)
+        if stop:
+            return stop
+        zero = ranks[0].facts.fits[0]
+        for rank in ranks[1:]:
+            fit = rank.facts.fits[0]
+            for number, (own, first) in enumerate(zip(fit.batches, zero.batches, strict=False)):
+                if own.after is None or first.after is None:
+                    break
+                if not close(own.after, first.after):
+                    return Finding(_why_apart(runs, rank.where, number, source), _broadcast_line(source))
+                if not close(own.slots, first.slots):
+                    return Finding(
+                        f"{rank.where} has the weights of rank 0, but not its optimizer's variables.",
+                        _broadcast_line(source),
+                    )
+        if not _root_is_zero(ranks):
+            return Finding(
+                f"All ranks hold the same weights, but not those of rank 0 ({ranks[0].topology}). Expected: rank 0's.",
+                _broadcast_line(source),
+            )
+    return None
+
+
+def _first_batch(ranks: list[Rank[HorovodFacts]], source: Source) -> Finding | None:
+    """Why a rank does not get from its first update to its second batch: that is where weights are broadcast."""
+    for rank in sorted(ranks, key=lambda rank: not rank.collective):
+        if rank.facts.fits[0].batches[0].after is None:
+            if rank.ended_for:
+                told = f"waits for good after the first batch, in {rank.collective or 'no collective'}"
+            else:
+                told = f"fails after the first batch: {rank.error or 'it ends'}"
+            message = f"{rank.where} {told}. Expected: every rank takes part in one broadcast, of rank 0's weights."
+            return Finding(message, _broadcast_line(source), explains=True)
+    return None
+
+
+def _broadcast_line(source: Source) -> int | None:
+    return source.line_of(BROADCAST, "broadcast_variables", "callbacks")
+
+
+def _why_apart(runs: Runs[HorovodFacts], where: str, batch: int, source: Source) -> str:
+    if batch:
+        return f"{where} holds rank 0's weights at first, and others after batch {batch + 1}."
+    given = {
+        rank.where
+        for rank in runs.ranks()
+        if rank.facts.fits and any("Broadcast" in c for c in rank.facts.fits[0].callbacks)
+    }
+    if given and where not in given:
+        return f"{where} still starts from its own weights: model.fit gets the callback elsewhere, and not there."
+    if source.calls(BROADCAST) and not given:
+        return f"{where} still starts from its own weights: the callback is made but never reaches model.fit."
+    return f"{where} still starts from its own weights. Expected: those of rank 0, after the first batch."
+
+
+def _root_is_zero(ranks: list[Rank[HorovodFacts]]) -> bool:
+    """Whether rank 0 kept its own weights when the others took weights over."""
+    fit = ranks[0].facts.fits[0]
+    first = fit.batches[0]
+    return close(first.after, first.updated) and close(first.before, fit.weights_built)

@@ -1,0 +1,138 @@
+"""A part: the steps that take one program from its first form to its last, and a check for what each of them asks.
+
+A check is a function, as in check50: its docstring is the line that the learner reads, its result is None where a
+script does what the step asks for, and otherwise a Finding. It compares what the script did with what the step's
+solution did on the same clusters.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Generic
+
+from matplotlib.figure import Figure
+
+from course import steps
+from course.steps import Step
+from grader.facts import Facts, Rank, Runs
+from grader.job import Topology
+from grader.report.data import Outcome
+from grader.runner.reading import Source
+
+NOT_RUN = "Cannot be told: the program does not run."
+POINTS = 10  # for each step
+
+
+@dataclass
+class Finding:
+    """Why a script lacks what a step asks for, or why that is unclear."""
+
+    message: str
+    line: int | None = None  # of the script
+    unclear: bool = False  # a person has to look
+    untold: bool = False  # since the program does not run
+    explains: bool = False  # why the program does not run to completion, too
+
+
+Judge = Callable[[Runs[Facts], Runs[Facts], Source], Finding | None]
+Draw = Callable[[list[list[Rank[Facts]]]], Figure | None]
+
+
+@dataclass(frozen=True)
+class Check(Generic[Facts]):
+    """What one step asks for."""
+
+    step: Step
+    description: str  # in one line, for the learner
+    hint: str  # what to try where it is missing
+    judge: Judge[Facts]
+    needs: frozenset[int]  # steps that have to be right before this one can be judged
+    clusters: tuple[Topology, ...]  # to run a script on from this step on; none: those of the check before
+    figure: Draw[Facts] | None  # of what the ranks did, to go with a failure
+    blocks: Callable[[Runs[Facts]], bool]  # whether a failure leaves nothing to see for the checks that need this one
+    points: int = POINTS
+
+    def outcome(self, status: str, message: str, line: int | None = None) -> Outcome:
+        """Return the outcome of this check."""
+        points = self.points if status == "passed" else 0
+        hint = self.hint if status == "failed" else ""
+        return Outcome(self.description, self.step.number, status, points, self.points, message, hint, line)
+
+    def decide(self, found: Finding | None) -> Outcome:
+        """Return the outcome for what the judge of this check found."""
+        if found is None:
+            return self.outcome("passed", "As it should be.")
+        status = "skipped" if found.untold else "error" if found.unclear else "failed"
+        return self.outcome(status, found.message, found.line)
+
+
+@dataclass
+class Part(Generic[Facts]):
+    """The steps of one program, whose file name is the same in each of them."""
+
+    script: str  # the learner's file
+    solution: str  # the program after the last step, in solutions/
+    facts: type[Facts]  # that its ranks report
+    works: tuple[str, ...] = ("fit", "evaluate")  # a script that calls none of these is another file
+    allowed: frozenset[str] = frozenset()  # what would be out of place elsewhere, in the words of the reading
+    checks: list[Check[Facts]] = field(default_factory=list)  # by step
+
+    def check(
+        self,
+        number: int,
+        *,
+        hint: str,
+        needs: Collection[int] = (),
+        clusters: tuple[Topology, ...] = (),
+        figure: Draw[Facts] | None = None,
+        blocks: Callable[[Runs[Facts]], bool] = lambda runs: True,
+    ) -> Callable[[Judge[Facts]], Judge[Facts]]:
+        """Return a decorator that makes a function the check of a step.
+
+        Args:
+            number: the step.
+            hint: what to try where the script lacks what the step asks for.
+            needs: steps that have to be right before this one can be judged.
+            clusters: what a script is run on from this step on, if not on those of the step before.
+            figure: draws what the ranks did, for a failure that a picture shows better.
+            blocks: whether a failure leaves nothing to see for the checks that need this one.
+        """
+
+        def add(judge: Judge[Facts]) -> Judge[Facts]:
+            description = (judge.__doc__ or "").partition("\n")[0].removesuffix(".")
+            step, found = steps.get(number), clusters or self.checks[-1].clusters
+            self.checks.append(Check(step, description, hint, judge, frozenset(needs), found, figure, blocks))
+            return judge
+
+        return add
+
+    def up_to(self, number: int) -> list[Check[Facts]]:
+        """Return the checks of the steps up to this one."""
+        return [check for check in self.checks if check.step.number <= number]
+
+    def of(self, number: int) -> Check[Facts]:
+        """Return the check of a step of this part."""
+        return next(check for check in self.checks if check.step.number == number)
+
+    def compare(
+        self, number: int, runs: Runs[Facts], expected: Runs[Facts], source: Source
+    ) -> tuple[list[Outcome], bool]:
+        """Return the outcomes of the checks up to a step, in order, and whether one explains why the program fails."""
+        checks = self.up_to(number)
+        if not all(rank.reported for rank in runs.ranks()):
+            return [check.outcome("skipped", NOT_RUN) for check in checks], False
+        outcomes: list[Outcome] = []
+        blocked: set[int] = set()
+        explained = False
+        for check in checks:
+            needed = check.needs & blocked
+            if needed:
+                outcomes.append(check.outcome("skipped", f"Cannot be told before step {min(needed)} is right."))
+                blocked.add(check.step.number)
+                continue
+            found = check.judge(runs, expected, source)
+            outcomes.append(check.decide(found))
+            if found:
+                explained |= found.explains
+                if found.unclear or check.blocks(runs):
+                    blocked.add(check.step.number)
+        return outcomes, explained

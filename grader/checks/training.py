@@ -1,0 +1,49 @@
+"""What several parts' checks share: clusters, comparisons of projections, and whether ranks trained at all."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from grader.checks.part import Finding
+from grader.facts import HorovodFacts, Rank, Runs
+from grader.job import Topology
+
+CLUSTERS = (
+    Topology("one-host", "2 ranks on one host", 1, 2, 2),
+    Topology("two-hosts", "2 hosts with a rank each", 2, 1, 2),
+    Topology("three-ranks", "3 ranks on one host without GPUs", 1, 3, 0),
+)
+
+CLOSE = 2e-3  # relative: float32 sums in another order, and gradients compressed to 16 bits, still pass
+
+
+def close(one: Sequence[float] | None, other: Sequence[float] | None) -> bool:
+    """Return whether two projections are the same but for rounding."""
+    if one is None or other is None:
+        return False
+    first, second = np.asarray(one, float), np.asarray(other, float)
+    scale = max(np.abs(first).max(), np.abs(second).max(), 1e-9)
+    return bool(np.isfinite(scale) and np.abs(first - second).max() <= CLOSE * scale)
+
+
+def trained(ranks: Iterable[Rank[HorovodFacts]]) -> Finding | None:
+    """Return why there is nothing to compare, if a rank did not train."""
+    for rank in ranks:
+        if not rank.facts.fits or not rank.facts.fits[0].batches:
+            message = f"{rank.where} does not get as far as training."
+            return Finding(message, rank.error_line, unclear=not rank.error, untold=bool(rank.error))
+    return None
+
+
+def untrained(runs: Runs[HorovodFacts]) -> bool:
+    """Return whether a rank never trained, so that nothing can be seen of what training does."""
+    return trained(runs.ranks()) is not None
+
+
+def hardly_communicated(runs: Runs[Any], expected: Runs[Any]) -> Finding | None:
+    """Return a Finding where processes that report a training together hardly sent each other anything."""
+    if runs.traffic < expected.traffic / 3:
+        message = "The processes report one training, but hardly sent each other anything, as their host saw."
+        return Finding(message, unclear=True)
+    return None

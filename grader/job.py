@@ -1,0 +1,78 @@
+"""What a run is asked for: a script, the clusters that it runs on, and its arguments there.
+
+The judge writes a job, the supervisor inside the sandbox reads it. Both use these types.
+"""
+
+from typing import Literal
+
+import msgspec
+
+BATCH = 2  # images per rank and step
+BASE_LR = 0.01  # of one process
+LOGS = "left"  # --log-dir
+IMAGES = "{images}"  # in an argument: the folder with the judge's own images, wherever the script can see it
+
+TaskType = Literal["chief", "worker", "ps", "evaluator"]
+
+
+class TaskSpec(msgspec.Struct, frozen=True):
+    """One task of a TF_CONFIG cluster: its type and, where that is not the script, the solution that does the task."""
+
+    type: TaskType
+    program: str | None = None  # in solutions/
+    arguments: tuple[str, ...] = ()  # of that program
+
+
+class Folders(msgspec.Struct, frozen=True):
+    """Folders whose files the recorder of a rank watches."""
+
+    store: str  # that the data come from
+    results: str  # where what is kept of a training goes
+    logs: str
+
+
+class Topology(msgspec.Struct, frozen=True):
+    """A cluster that a script runs on.
+
+    Without tasks: simulated hosts, each with slots for ranks, with GPUs and with a folder of its own, for Horovod.
+    With tasks: processes that TF_CONFIG describes, one per slot, with one folder for all.
+    """
+
+    name: str
+    description: str
+    hosts: int
+    slots: int  # ranks per host
+    gpus: int  # per host
+    arguments: tuple[str, ...] = ()
+    after: str | None = None  # the topology that ran before, in the same folders
+    aside: bool = False  # judged by one check only, which knows how it has to end
+    tasks: tuple[TaskSpec, ...] = ()
+    dies: tuple[int, int] | None = None  # the task that is killed, and after how many batches
+    folders: Folders | None = None  # to watch
+    digits: int = 4  # of the mean colours by which the images of a batch are recognised
+
+    @property
+    def size(self) -> int:
+        """The number of ranks, or of tasks."""
+        return self.hosts * self.slots
+
+    @property
+    def served(self) -> bool:
+        """Whether the cluster has parameter servers: they and their workers never end by themselves."""
+        return any(task.type == "ps" for task in self.tasks)
+
+
+class Job(msgspec.Struct):
+    """A script to run on topologies, one after another where there are too few cores for all."""
+
+    script: str  # its text
+    name: str  # of its file
+    folder: str  # to work in
+    seconds: float  # time limit for all topologies together
+    topologies: tuple[Topology, ...]
+    programs: dict[str, str]  # file name -> text of the solutions that do tasks in place of the script
+
+
+def flags(**values: object) -> tuple[str, ...]:
+    """Return a program's arguments: batch_size=2 becomes --batch-size 2."""
+    return tuple(part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value)))

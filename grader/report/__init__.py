@@ -1,0 +1,1 @@
+"""A report: plain data and its renderings. Performs no judging."""

@@ -1,0 +1,134 @@
+"""A judgement as data: the outcome of each check, and the JSON object that other tools read."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+from msgspec import Meta, Struct
+from rich.console import Console
+
+from grader.facts import Runs
+
+Status = Literal["passed", "failed", "needs_review", "not_graded"]
+OutcomeStatus = Literal["passed", "failed", "skipped", "error"]
+Points = Annotated[float, Meta(ge=0)]
+
+
+class NotYetError(Exception):
+    """A check is not passed; the message says why. A notebook shows that and no traceback: no program failed."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"Not yet: {self}"]
+
+
+class Outcome(Struct, forbid_unknown_fields=True):
+    """What one check says of a script."""
+
+    name: str
+    step: int
+    status: OutcomeStatus
+    points: Points
+    max_points: Points
+    message: str
+    hint: str
+    line: int | None  # of the learner's file, from 1
+
+    @property
+    def told(self) -> str:
+        """The first line of the message, and where to look."""
+        return self.message.partition("\n")[0] + (f" (line {self.line})" if self.line else "")
+
+
+class Published(Struct, forbid_unknown_fields=True):
+    """The object that `python -m grader check --json` prints."""
+
+    schema: Literal[1]
+    step: int
+    file: str
+    status: Status
+    score: Points
+    max_score: Points
+    seconds: Points
+    checks: list[Outcome]
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a Published report."""
+    return cast(dict[str, Any], msgspec.json.schema(Published))
+
+
+@dataclass
+class Report:
+    """The judgement of one script."""
+
+    step: int
+    file: str
+    status: Status
+    seconds: float = 0.0
+    checks: list[Outcome] = field(default_factory=list)
+    runs: Runs[Any] | None = field(default=None, repr=False)  # what it is about, if the script got as far as running
+    drawing: str | None = None  # of the runs, to go with the first failure: a function in grader.report.figures
+
+    @property
+    def score(self) -> float:
+        """The points earned; none unless the script was judged."""
+        return 0.0 if self.status == "not_graded" else sum(outcome.points for outcome in self.checks)
+
+    @property
+    def max_score(self) -> float:
+        """The points there are."""
+        return sum(outcome.max_points for outcome in self.checks)
+
+    @property
+    def first_failure(self) -> Outcome | None:
+        """The first outcome that is neither passed nor skipped."""
+        return next((outcome for outcome in self.checks if outcome.status in ("failed", "error")), None)
+
+    def published(self) -> dict[str, Any]:
+        """Return the report as a Published object, of built-in types."""
+        seconds = round(self.seconds, 2)
+        own = Published(1, self.step, self.file, self.status, self.score, self.max_score, seconds, self.checks)
+        return cast(dict[str, Any], msgspec.to_builtins(own))
+
+    def to_json(self) -> str:
+        """Return the report as one JSON object on one line."""
+        return json.dumps(self.published())
+
+    @classmethod
+    def from_published(cls, fields: object) -> "Report":
+        """Return the report that published() gave, without what the ranks did.
+
+        Raises:
+            msgspec.ValidationError: it is not of that shape.
+        """
+        own = msgspec.convert(fields, Published)
+        return cls(own.step, own.file, own.status, own.seconds, own.checks)
+
+    def require(self, step: int) -> None:
+        """Raise NotYetError, which says what is missing, unless the check of a step is passed."""
+        check = next(outcome for outcome in self.checks if outcome.step == step and outcome.max_points)
+        said = check if check.status == "failed" else self.first_failure or check
+        if check.status != "passed" or self.status == "needs_review":
+            raise NotYetError(f"{said.told} {said.hint}")
+
+    @property
+    def figure(self) -> str:
+        """The figure that goes with the first failure, as SVG; nothing where there is none."""
+        if not (self.runs and self.drawing):
+            return ""
+        from grader.report import figures  # matplotlib takes half a second to import, and a terminal has no use for it
+
+        return figures.draw(self.drawing, self.runs)
+
+    def print(self, console: Console) -> None:
+        """Write the report to a terminal."""
+        from grader.report import text
+
+        text.show(self, console)
+
+    def _repr_html_(self) -> str:
+        """Return the report for a notebook, with a figure where there is one."""
+        from grader.report import html
+
+        return html.page(self, self.figure)

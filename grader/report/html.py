@@ -1,0 +1,39 @@
+"""A report as HTML: for a notebook, and for the feedback on a submission."""
+
+from html import escape
+
+from grader.report.data import Outcome, Report
+from grader.report.marks import MARKS, VERDICTS
+
+COLOURS = {"green": "#1a7f37", "red": "#c9372c", "bright_black": "#6b7280", "yellow": "#9a6700"}
+
+
+def of_outcome(outcome: Outcome) -> str:
+    """Return what one check found."""
+    mark, colour = MARKS[outcome.status]
+    text = f'<p><span style="color:{COLOURS[colour]}">{mark}</span> {escape(outcome.told)}</p>'
+    if outcome.hint:
+        text += f"<p>Hint: {escape(outcome.hint)}</p>"
+    return text
+
+
+def page(report: Report, figure: str) -> str:
+    """Return a line per check, then the first failure in full, with its figure, which is SVG."""
+    rows = []
+    for outcome in report.checks:
+        mark, colour = MARKS[outcome.status]
+        points = f"{outcome.points:g} / {outcome.max_points:g}" if outcome.max_points else ""
+        rows.append(
+            f'<tr><td style="color:{COLOURS[colour]}">{mark}</td>'
+            f'<td style="text-align:left">{escape(outcome.name)}</td><td>{points}</td></tr>'
+        )
+    failure, shown = report.first_failure, ""
+    if failure:
+        traceback = failure.message.partition("\n")[2]
+        shown = f"<p><b>{escape(failure.told)}</b></p>"
+        shown += f"<pre>{escape(traceback)}</pre>" if traceback else ""
+        shown += figure
+        if failure.hint:
+            shown += f"<details><summary>Hint</summary>{escape(failure.hint)}</details>"
+    verdict = f"<p>{VERDICTS[report.status]}: {report.score:g} of {report.max_score:g} points</p>"
+    return f"<table>{''.join(rows)}</table>{shown}{verdict}"

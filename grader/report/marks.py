@@ -1,0 +1,16 @@
+"""How statuses look, wherever a report is shown: marks, colours and words."""
+
+from grader.report.data import OutcomeStatus, Status
+
+MARKS: dict[OutcomeStatus, tuple[str, str]] = {
+    "passed": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "skipped": ("-", "bright_black"),
+    "error": ("?", "yellow"),
+}
+VERDICTS: dict[Status, str] = {
+    "passed": "Passed",
+    "failed": "Not yet",
+    "needs_review": "A person has to look at this",
+    "not_graded": "Could not be judged",
+}

@@ -1,0 +1,27 @@
+"""A report in a terminal."""
+
+from rich.console import Console
+from rich.text import Text
+
+from grader.report.data import Report
+from grader.report.marks import MARKS, VERDICTS
+
+
+def show(report: Report, console: Console) -> None:
+    """Write one line per check, then the first failure in full."""
+    for outcome in report.checks:
+        mark, colour = MARKS[outcome.status]
+        points = f"{outcome.points:g}/{outcome.max_points:g}" if outcome.max_points else ""
+        line = Text(f"{mark} ", style=colour)
+        line.append(f"{outcome.name}  ", style="bold" if outcome.status == "failed" else "")
+        line.append(points, style="bright_black")
+        console.print(line)
+    failure = report.first_failure
+    if failure:
+        where = f" (line {failure.line})" if failure.line else ""
+        console.print(Text(f"\n{failure.message}{where}"))
+        if failure.hint:
+            console.print(Text(f"Hint: {failure.hint}", style="cyan"))
+    colour = {"passed": "green", "failed": "red"}.get(report.status, "yellow")
+    verdict = f"\n{VERDICTS[report.status]}: {report.score:g} of {report.max_score:g} points"
+    console.print(Text(verdict, style=f"bold {colour}"))

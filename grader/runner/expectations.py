@@ -1,0 +1,51 @@
+"""What the solutions do, stored by what it depends on: run once, and read back as long as nothing of that changes."""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from course.steps import ROOT, SOLUTIONS, Step
+from grader import facts
+from grader.facts import Answer, Facts, Runs
+from grader.job import Topology
+from grader.runner.pool import NoVerdictError, Pool
+
+
+def _code() -> str:
+    """Return the text of the judge, of the course's package and of the versions that they run on."""
+    files = [path for room in ("course", "grader") for path in sorted((ROOT / room).rglob("*.py"))]
+    return "".join(path.read_text() for path in [*files, ROOT / "uv.lock"])
+
+
+# As this process has it imported: what another version found out is no expectation.
+CODE = hashlib.sha256(_code().encode()).hexdigest()
+
+
+def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]) -> Runs[Facts]:
+    """Return what a step's solution does on these topologies.
+
+    Raises:
+        NoVerdictError: the solution itself fails.
+        OverrunError: see Pool.run.
+    """
+    text = step.solution.read_text()
+    programs = [(SOLUTIONS / task.program).read_text() for each in topologies for task in each.tasks if task.program]
+    key = hashlib.sha256(repr((CODE, text, programs, topologies)).encode()).hexdigest()
+    store = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "distributed-training-course"
+    kept = store / f"{key}.json"
+    if kept.exists():
+        return facts.read(msgspec.convert(json.loads(kept.read_text()), Answer), topologies, kind)
+    answer = pool.run(text, step.script, topologies)
+    runs = facts.read(answer, topologies, kind)
+    for rank in runs.ranks():
+        if rank.exit or not rank.reported:
+            raise NoVerdictError(f"{rank.where}: the solution itself did not run: {rank.error or rank.stderr[-2000:]}")
+    store.mkdir(parents=True, exist_ok=True)
+    partial = kept.with_suffix(f".{os.getpid()}")
+    partial.write_text(json.dumps(msgspec.to_builtins(answer)))
+    partial.replace(kept)
+    return runs

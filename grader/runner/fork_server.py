@@ -1,0 +1,86 @@
+"""Keep TensorFlow and Horovod imported, and for every job fork a process that enters a sandbox and does the job there.
+
+Importing takes seconds and forking does not, so a job starts at once. The process that is forked never sees a job: it
+passes on what its child needs to find one, {"sandbox": process to enter by, or null for none} and the two ends of
+pipes. So nothing of one submission is there for the next. The child reads a grader.job.Job and writes a
+grader.facts.Answer, as JSON, or {"broken": why}; before it there is a LATER for each second more that it may take.
+
+This is the only module outside of grader.sandboxed that imports it.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from typing import NoReturn
+
+import msgspec
+
+from grader.job import Job
+from grader.runner import ranks, sandbox, supervisor
+from grader.runner.budget import LATER
+from grader.sandboxed import rank
+
+
+def main() -> None:
+    """Import, report it, and fork for every job until the pool closes the socket that they come by."""
+    ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE: the ranks' code cannot look into this process, nor trace it
+    # Horovod's threads look out for messages all the time. As a batch job, they let a rank that computes finish first.
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    gc.disable()  # nothing that imports make is garbage, and looking for it takes an eighth of their time
+    import horovod.tensorflow.keras  # noqa: F401
+    import scipy.ndimage  # noqa: F401
+    import tensorflow as tf  # noqa: F401
+
+    import course.store  # noqa: F401
+    import grader.sandboxed.horovod_recorder
+    import grader.sandboxed.task_recorder  # noqa: F401
+
+    gc.freeze()  # a collection in a fork would touch, and so copy, every page that is shared
+    gc.enable()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children leave nothing to wait for
+    with socket.socket(fileno=sys.stdin.fileno()) as orders:
+        orders.send(b"ready")
+        while True:
+            order, pipes, _, _ = socket.recv_fds(orders, 4096, 2)
+            if not order:
+                return
+            if os.fork() == 0:
+                serve(json.loads(order)["sandbox"], *pipes)
+            for pipe in pipes:
+                os.close(pipe)
+
+
+def serve(process: int | None, job: int, answer: int) -> NoReturn:
+    """Go into the sandbox of the process, if any, do the job that one pipe brings, answer by the other, and end."""
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        if process:
+            sandbox.enter(process)
+            child = os.fork()
+            if child:  # stays, since a namespace ends only once all that was in it has been waited for
+                os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+                os.waitpid(child, 0)
+                os._exit(0)
+            sandbox.confine(process)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        ranks.close_all_but(job, answer)
+        with os.fdopen(job, "rb") as file:
+            task = msgspec.json.decode(file.read(), type=Job)
+        answered = msgspec.to_builtins(supervisor.run(task, rank.run, lambda: os.write(answer, LATER)))
+    except BaseException:  # this program's fault: no verdict on the script
+        answered = {"broken": traceback.format_exc()}
+    try:
+        with os.fdopen(answer, "w") as file:
+            json.dump(answered, file)  # Python's own encoder has NaN, which weights may hold
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

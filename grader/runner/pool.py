@@ -1,0 +1,212 @@
+"""Running scripts, one after another or side by side: each in a sandbox of its own, all on forks of one fork server."""
+
+import contextlib
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Self
+
+import msgspec
+import psutil
+
+from course import data
+from course.steps import SOLUTIONS
+from grader.facts import Answer
+from grader.job import IMAGES, Job, Topology
+from grader.runner import sandbox, synthetic_data
+from grader.runner.budget import LATER
+
+SECONDS = 60  # a script may take, for all topologies, of what the time budget counts
+START = 300  # seconds that the fork server may take to import
+MARGIN = 10  # seconds more until a process that does not answer is ended
+ANSWER = 64 * 2**20  # bytes
+
+
+class NoVerdictError(Exception):
+    """The grader could not do its work; the message says why. Never the script's fault, never a verdict on it."""
+
+
+class OverrunError(Exception):
+    """The script brought its sandbox down or outlasted it; the message says which."""
+
+
+class Pool:
+    """Runs scripts, each in a sandbox of its own, on forks of one process with TensorFlow imported.
+
+    A context manager: all processes end with it.
+    """
+
+    def __init__(self, sandboxed: bool = True):
+        """Start to import. sandboxed=False runs scripts without protection, one at a time: for one's own only."""
+        self.sandboxed = sandboxed
+        self.lock = threading.Lock()
+        self.folder = tempfile.TemporaryDirectory(prefix="grader-")
+        self.data = Path(self.folder.name) / "data"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.start()
+        synthetic_data.make(self.data)
+        Path(self.folder.name).chmod(0o755)
+
+    def __enter__(self) -> Self:
+        """Return the pool."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End every process."""
+        self._end_fork_server()
+        self.folder.cleanup()
+
+    def start(self) -> None:
+        """Ensure that the fork server is running or starting."""
+        if self.process and self.process.poll() is None:
+            return
+        if self.process:
+            self._end_fork_server()
+        self.orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.complaints = tempfile.TemporaryFile(dir=self.folder.name)  # noqa: SIM115  a pipe would fill up, unread
+        self.process = subprocess.Popen(
+            [f"{sys.prefix}/bin/python", "-m", "grader.runner.fork_server"],
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=self.complaints,
+            env=sandbox.environment(),
+            cwd=self.folder.name,
+            start_new_session=True,
+        )
+        theirs.close()
+        self.ready = False
+
+    def run(self, script: str, name: str, topologies: Sequence[Topology], seconds: float = SECONDS) -> Answer:
+        """Run a script on topologies and return what the supervisor answers.
+
+        Args:
+            script: its text.
+            name: of its file.
+            topologies: on which to run it, one after another where there are few cores.
+            seconds: how long it may take on all of them; more, as long as other processes keep the cores from it.
+
+        Raises:
+            OverrunError: it outlasted its time, or took its sandbox down.
+            NoVerdictError: no fork server or no sandbox could be had.
+        """
+        with self.lock:
+            self.start()
+            self._await_ready()
+        with self._room() as (process, folder):
+            job = Job(script, name, folder, seconds, self._placed(topologies), _programs(topologies))
+            answer = self._answered(job, process)
+        try:
+            answered = json.loads(answer)
+        except ValueError:
+            raise OverrunError("It took down the processes that it ran in.") from None
+        if "broken" in answered:
+            raise NoVerdictError(f"The grader's own process broke: {answered['broken']}")
+        return msgspec.convert(answered, Answer)
+
+    def _placed(self, topologies: Sequence[Topology]) -> tuple[Topology, ...]:
+        """Return topologies with the folder of images in the place of IMAGES."""
+        images = f"{data.SHIPPED if self.sandboxed else self.data}/{synthetic_data.FOLDER}"
+        text = msgspec.json.encode(topologies).replace(IMAGES.encode(), images.encode())
+        return msgspec.json.decode(text, type=tuple[Topology, ...])
+
+    def _answered(self, job: Job, process: int | None) -> bytes:
+        """Send a job to a fork of the fork server, in the sandbox of this process, and return the answer."""
+        job_read, job_write = os.pipe()
+        answer_read, answer_write = os.pipe()
+        with os.fdopen(answer_read, "rb") as answer, os.fdopen(job_write, "wb") as work:
+            try:
+                socket.send_fds(self.orders, [json.dumps({"sandbox": process}).encode()], [job_read, answer_write])
+                os.close(job_read)
+                os.close(answer_write)
+                work.write(msgspec.json.encode(job))
+                work.close()
+            except OSError as error:
+                raise NoVerdictError(f"The grader's own process has ended: {self._complaints() or error}") from None
+            return _read(answer, job.seconds + MARGIN)
+
+    @contextlib.contextmanager
+    def _room(self) -> Iterator[tuple[int | None, str]]:
+        """Make a sandbox and give the process to enter it by, and the folder to work in there."""
+        if self.sandboxed:
+            with contextlib.ExitStack() as stack:
+                try:
+                    process = stack.enter_context(sandbox.made(self.data))
+                except OSError as error:
+                    raise NoVerdictError(f"No sandbox could be made: {error}") from None
+                yield process, "/tmp"
+        else:
+            with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
+                try:
+                    yield None, folder
+                finally:
+                    assert self.process is not None
+                    _end(psutil.Process(self.process.pid).children(recursive=True))
+
+    def _await_ready(self) -> None:
+        """Wait until the fork server has imported.
+
+        Raises:
+            NoVerdictError: it ended before, or took too long.
+        """
+        if not self.ready:
+            self.orders.settimeout(START)
+            with contextlib.suppress(OSError):
+                self.ready = self.orders.recv(16) == b"ready"
+        if not self.ready:
+            raise NoVerdictError(f"The grader's own process did not start: {self._complaints() or 'no reason given'}")
+
+    def _complaints(self) -> str:
+        self.complaints.seek(0)
+        return self.complaints.read().decode(errors="replace").strip()[-2000:]
+
+    def _end_fork_server(self) -> None:
+        assert self.process is not None
+        inside = psutil.Process(self.process.pid).children(recursive=True) if self.process.poll() is None else []
+        self.process.kill()
+        self.process.wait()
+        _end(inside)
+        self.orders.close()
+        self.complaints.close()
+
+
+def _programs(topologies: Sequence[Topology]) -> dict[str, str]:
+    """Return the text of each solution that does a task, by its file name."""
+    programs = {task.program for topology in topologies for task in topology.tasks if task.program}
+    return {Path(program).name: (SOLUTIONS / program).read_text() for program in programs}
+
+
+def _end(processes: list[psutil.Process]) -> None:
+    """End processes and wait until they are gone."""
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(processes, timeout=MARGIN)
+
+
+def _read(answer: IO[bytes], seconds: float) -> bytes:
+    """Read all of an answer, from a process that may hang, flood or end.
+
+    Raises:
+        OverrunError: it took longer than the seconds, and one for each LATER, or grew larger than any answer is.
+    """
+    deadline = time.monotonic() + seconds
+    with selectors.DefaultSelector() as selector:
+        selector.register(answer, selectors.EVENT_READ)
+        text = b""
+        while len(text) <= ANSWER:
+            if not selector.select(max(0, deadline - time.monotonic())):
+                raise OverrunError(f"It did not end within {seconds:g} s.")
+            piece = os.read(answer.fileno(), 2**20)
+            if not piece:
+                return text
+            text += piece
+            deadline += piece.count(LATER)
+    raise OverrunError("It took down the processes that it ran in.")

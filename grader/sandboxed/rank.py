@@ -1,0 +1,89 @@
+"""Be one rank, in a process that the supervisor forked: run the script under a recorder, and send the facts.
+
+The supervisor talks to a rank by two pipes. On one it sends the rank's environment variables, and closes it when the
+rank may end. On the other the rank sends its facts: when its script has ended, or when it is asked to end before.
+"""
+
+import json
+import mmap
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any, NoReturn
+
+from grader.job import Topology
+from grader.sandboxed.recorder import Recorder
+
+
+def run(number: int, topology: Topology, script: Path, board: mmap.mmap, facts_fd: int, orders_fd: int) -> NoReturn:
+    """Be this rank until its end.
+
+    Args:
+        number: the rank.
+        topology: the cluster that it is part of.
+        script: to run; the folder above it is the cluster's.
+        board: memory shared with the supervisor, to show the collective that the rank is in.
+        facts_fd: the pipe for the facts.
+        orders_fd: the pipe from which the rank's environment comes, as JSON; nothing comes where the job has ended.
+    """
+    status = 70
+    try:
+        variables = os.read(orders_fd, 65536)
+        if variables:
+            os.environ.update(json.loads(variables))
+            _enter_host(script.parent)
+            status = _run(number, topology, script, board, facts_fd, orders_fd)
+    finally:
+        os._exit(status)
+
+
+def _enter_host(folder: Path) -> None:
+    """Work in the folder that is the disk of this rank's host."""
+    host = folder / os.environ.get("HOROVOD_HOSTNAME", "host-0")
+    host.mkdir(exist_ok=True)
+    os.chdir(host)
+
+
+def _run(number: int, topology: Topology, script: Path, board: mmap.mmap, facts_fd: int, orders_fd: int) -> int:
+    """Run the script, send its facts, wait for the others, and return the exit status."""
+    sending = threading.Lock()
+    threading.Thread(target=_send_when_asked, args=(sending, facts_fd, orders_fd), daemon=True).start()
+    recorder = _recorded(number, topology, script, board)
+    sending.acquire()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    _send(recorder, facts_fd)
+    if recorder.facts.error or topology.tasks:
+        os.read(orders_fd, 1)  # a rank that ends closes the others' connections, and they would fail of that first
+        return int(bool(recorder.facts.error))
+    import horovod.tensorflow as hvd
+
+    hvd.shutdown()
+    return 0
+
+
+def _recorded(number: int, topology: Topology, script: Path, board: mmap.mmap) -> Recorder[Any]:
+    """Run what is this rank's to run, and return its recorder."""
+    if not topology.tasks:
+        from grader.sandboxed import horovod_recorder
+
+        return horovod_recorder.run(str(script), topology, number, board)
+    from grader.sandboxed import companions, task_recorder
+
+    task = topology.tasks[number]
+    if task.program:
+        return companions.run(str(script.with_name(Path(task.program).name)), task, number, board)
+    return task_recorder.run(str(script), topology, number, board)
+
+
+def _send_when_asked(sending: threading.Lock, facts_fd: int, orders_fd: int) -> None:
+    """Send the facts so far, if that is asked for before this rank's script has ended; the rank is killed then."""
+    os.read(orders_fd, 1)
+    if sending.acquire(blocking=False):
+        _send(Recorder.latest, facts_fd)
+
+
+def _send(recorder: Recorder[Any], facts_fd: int) -> None:
+    with os.fdopen(facts_fd, "w") as file:
+        file.write(recorder.encoded())

@@ -1,0 +1,110 @@
+"""What every recorder notes of a script: what happened first, on which line, the error that ended it, its tensors.
+
+Tensors are compared between processes by their projections: dot products with a few fixed random directions. They are
+linear, so the projection of a mean is the mean of the projections.
+"""
+
+import argparse
+import inspect
+import json
+import mmap
+import runpy
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, ClassVar, Generic
+
+import msgspec
+import numpy as np
+
+from grader.facts import ARGUMENTS, Error, Facts
+
+# Directions for as many values as the lesson's smallest network has; more values use them over again.
+# Made here, once, so that the ranks, which are forks, share them.
+DIRECTIONS = np.random.default_rng(0).standard_normal((16, 2**18))
+
+
+class Recorder(Generic[Facts]):
+    """Records what one script does in one process, as facts. The latest recorder of a process is kept at hand."""
+
+    latest: ClassVar["Recorder[Any]"]
+
+    def __init__(self, script: str, rank: int, board: mmap.mmap, facts: Facts):
+        """Record this script. The board, shared with the supervisor, shows the collective that the rank is in."""
+        self.script, self.rank, self.board, self.facts = script, rank, board, facts
+        Recorder.latest = self
+
+    def note(self, event: str) -> None:
+        """Note that something happened for the first time, and on which line of the script."""
+        if event not in self.facts.order:
+            self.facts.order.append(event)
+            self.note_line(event)
+
+    def note_line(self, what: str) -> None:
+        """Note the innermost line of the script that is being executed."""
+        frame = inspect.currentframe()
+        while frame and frame.f_code.co_filename != self.script:
+            frame = frame.f_back
+        if frame:
+            self.facts.lines.setdefault(what, frame.f_lineno)
+
+    def show(self, collective: str) -> None:
+        """Write on the board which collective this rank is in."""
+        self.board[:] = collective.encode()[: len(self.board)].ljust(len(self.board), b"\0")
+
+    def project(self, tensors: Iterable[Any]) -> list[float]:
+        """Return the dot products of all tensors, as one long vector, with each direction: 16 numbers."""
+        parts = [np.ravel(np.asarray(tensor, dtype=np.float64)) for tensor in tensors if tensor is not None]
+        values = np.concatenate(parts) if parts else np.zeros(0)
+        directions = (
+            DIRECTIONS[:, np.arange(values.size) % DIRECTIONS.shape[1]]
+            if values.size > DIRECTIONS.shape[1]
+            else DIRECTIONS
+        )
+        projection: list[float] = (directions[:, : values.size] @ values).tolist()
+        return projection
+
+    def run(self, arguments: Iterable[str]) -> None:
+        """Run the script as the main program.
+
+        Raises nothing of the script's: an exception is a fact, its traceback without frames of ours.
+        """
+        sys.argv = [self.script, *arguments]
+        sys.path[0] = str(Path(self.script).parent)
+        try:
+            runpy.run_path(self.script, run_name="__main__")
+        except SystemExit as stop:
+            error = _error(stop, self.script)
+            if stop.code not in (None, 0):
+                self.facts.error = error
+            elif error.line:
+                self.facts.lines["exit"] = error.line
+        except BaseException as error:  # KeyboardInterrupt too: whatever the script raises is a fact
+            self.facts.error = _error(error, self.script)
+
+    def encoded(self) -> str:
+        """Return the facts as JSON, as far as they are known. Python's own encoder has NaN, which weights may hold."""
+        return json.dumps(msgspec.to_builtins(self.facts))
+
+
+def _error(error: BaseException, script: str) -> Error:
+    """Return an exception as a fact: where in the script it arose, and what it says."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == script]
+    line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else None
+    refused = _refused_arguments(error)
+    if refused:
+        return Error(ARGUMENTS, refused, line, "")
+    lines = traceback.format_list(own) + traceback.format_exception_only(error)
+    shown = "".join(lines).replace(script, Path(script).name)[-8000:]
+    return Error(type(error).__name__, str(error)[:2000], line, shown)
+
+
+def _refused_arguments(error: BaseException) -> str | None:
+    """Return what argparse says, where it ended the script since it did not accept an argument."""
+    if isinstance(error, SystemExit):
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if frame.f_code is argparse.ArgumentParser.error.__code__:
+                return str(frame.f_locals["message"])[:2000]
+    return None

@@ -1,1 +1,4 @@
-"""What the lessons need: the registry of steps, data, ranks under mpirun, figures and the headless runner."""
+"""The course: what lessons and solutions import, the registry of steps, figures, and the headless runner.
+
+Machinery that only the course itself uses is in course.internal.
+"""

@@ -1,14 +1,13 @@
-"""Start the processes of a TF_CONFIG cluster on this machine, pass on what they print, and end every one of them.
+"""Start the processes of a TF_CONFIG cluster on this machine, relay their output, and end all of them.
 
     python -m course cluster worker:2="mnist_multi_worker.py --epochs 3"
     python -m course cluster ps=worker_and_ps.py worker:2=worker_and_ps.py chief="coordinator.py --epochs 3"
 
-TensorFlow has no mpirun: whoever starts its processes tells each of them, in a variable, where all of them are.
+TensorFlow has no mpirun: each process learns from its environment variable TF_CONFIG which cluster it belongs to.
 """
 
 import shlex
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -17,47 +16,50 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Self
 
 import psutil
 
-from course import launch, tf_config, watch
+from course import launch, tf_config
+from course.internal.reaper import Reaped
+from course.internal.records import Record, read_records
 from course.launch import LAST_LINES, TIMEOUT, RunError
 
 
 @dataclass
 class Task:
-    """One task of the cluster, and what the process that does it has done. A second start of it goes on here."""
+    """One task of the cluster: its process, and what that printed. A restart of the task adds to its lines."""
 
     kind: str
     index: int
     command: list[str] = field(default_factory=list)
-    lines: list[tuple[float, str]] = field(default_factory=list)  # seconds since 1970, and what was printed then
-    exit: int | None = None  # status, or 128 and the signal's number; None while it runs
+    lines: list[tuple[float, str]] = field(default_factory=list)  # seconds since 1970, and a line printed then
+    exit: int | None = None  # exit status, or 128 plus the signal's number; None while it runs
     ended: float = 0.0  # seconds since 1970
-    guard: subprocess.Popen | None = None
+    process: Reaped | None = None  # None until it is started
     reader: threading.Thread | None = None
 
     @property
     def name(self) -> str:
-        """The task as people call it: worker 0."""
+        """The task's name: worker 0."""
         return f"{self.kind} {self.index}"
 
     @property
     def running(self) -> bool:
         """Whether its process has been started and has not ended."""
-        return self.guard is not None and self.exit is None
+        return self.process is not None and self.exit is None
 
 
 class Cluster:
-    """A cluster on this machine, on ports that are free. A context manager: all processes end with it."""
+    """A cluster on this machine, on free ports. A context manager: all processes end with it."""
 
     def __init__(self, say: Callable[[str], None] = print, **counts: int):
-        """Find a port for every task.
+        """Find a free port for every task.
 
         Args:
-            say: takes each line that a process prints, as it comes.
-            counts: how many tasks there are of each kind: worker=2, or chief=1, ps=1, worker=2. An evaluator needs
-                no address, and is in no cluster; it can be started in any.
+            say: takes each line that a process prints, as it is printed.
+            counts: the number of tasks of each kind: worker=2, or chief=1, ps=1, worker=2. An evaluator has no
+                address in a cluster, so it is not counted here, and start() starts it in any cluster.
         """
         self.say = say
         self.addresses = tf_config.free_addresses(counts)
@@ -65,12 +67,12 @@ class Cluster:
         self.changed = threading.Condition()
         self.stack = ExitStack()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         """Return the cluster."""
         self.records = Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="course-cluster-")))
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         """End every process."""
         self.end(*self.tasks.values())
         self.stack.close()
@@ -82,14 +84,14 @@ class Cluster:
         script: str | Path,
         *,
         variables: dict[str, str] | None = None,
-        **flags: object,
+        **flags: Any,
     ) -> Task:
         """Start the process of a task, the first time or again.
 
         Args:
             kind: "worker", "chief", "ps" or "evaluator".
-            index: which of them.
-            script: the program. If this is a task that calls fit(), it is watched, and watched() tells what was seen.
+            index: its number among the tasks of its kind.
+            script: the program. Tasks that train are recorded: watched() returns their records.
             variables: environment variables for it.
             flags: the script's arguments, as launch.script() takes them.
 
@@ -106,79 +108,83 @@ class Cluster:
             raise RunError(f"{task.name} is running already.")
         task.command, task.exit = command, None
         trains = kind == "chief" or "ps" not in self.addresses
-        watched = ["-m", "course.watch", str(self.records)] if trains else []
-        config = {"TF_CPP_MIN_LOG_LEVEL": "2"}  # a server warns of each connection that a process leaves behind
+        recorder = ["-m", "course.internal.recorder", str(self.records)] if trains else []
+        config = {"TF_CPP_MIN_LOG_LEVEL": "2"}  # a server warns about each connection that a process leaves behind
         config |= {"TF_CONFIG": tf_config.make(self.addresses, kind, index), "COURSE_WATCH_RANK": str(index)}
-        config["TF_NUM_INTEROP_THREADS"] = "4"  # a step waits, in one of these, for what other processes have to send
+        config["TF_NUM_INTEROP_THREADS"] = "4"  # a step waits, in one of these, for what other processes send
         self.say(f"$ {task.name}: python {shlex.join(command)}")
-        task.guard = subprocess.Popen(
-            [sys.executable, "-m", "course.guard", sys.executable, *watched, *command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=launch.environment(len(self.tasks)) | config | variables,
-            start_new_session=True,
-        )
-        task.reader = threading.Thread(target=self._follow, args=[task], daemon=True)
+        environment = launch.environment(len(self.tasks)) | config | variables
+        task.process = Reaped([sys.executable, *recorder, *command], environment)
+        task.reader = threading.Thread(target=self._follow, args=[task, task.process], daemon=True)
         task.reader.start()
         return task
 
-    def _follow(self, task: Task) -> None:
+    def _follow(self, task: Task, process: Reaped) -> None:
         """Read what a process prints until it has ended."""
-        for raw in task.guard.stdout:
+        for raw in process.output:
             text = launch.as_terminal(raw.decode(errors="replace").rstrip("\n"))
             if text:
                 with self.changed:
                     task.lines.append((time.time(), text))
                     self.changed.notify_all()
                 self.say(f"[{task.name}] {text}")
-        code = task.guard.wait()
+        code = process.wait()
         with self.changed:
             task.exit, task.ended = code, time.time()
             self.changed.notify_all()
 
     def kill(self, task: Task) -> None:
-        """Kill the process of a task by SIGKILL, which leaves it no time to tidy up, and wait until it is gone."""
+        """Kill the process of a task by SIGKILL, which leaves it no time to tidy up, and wait until it has ended.
+
+        Raises:
+            RunError: the task was never started.
+        """
+        if not task.process:
+            raise RunError(f"{task.name} cannot be killed: it was never started.")
         with suppress(psutil.NoSuchProcess):
-            for process in psutil.Process(task.guard.pid).children(recursive=True):
+            for process in psutil.Process(task.process.pid).children(recursive=True):
                 process.kill()
         self.await_end(task)
 
     def end(self, *tasks: Task) -> None:
-        """End the processes of these tasks, whatever they do, and wait until they are gone."""
+        """End the processes of these tasks and wait until they have ended."""
         for task in tasks:
-            if task.guard:
-                task.guard.stdin.close()
+            if task.process:
+                task.process.end()
         for task in tasks:
-            if task.guard:
-                task.guard.wait()
+            if task.process and task.reader:
                 task.reader.join()
-                task.guard.stdout.close()
+                task.process.close()
 
     def await_line(self, task: Task, holds: Callable[[str], bool], timeout: float = TIMEOUT) -> None:
-        """Wait until a task has printed a line that holds what it should.
+        """Wait until a task has printed a certain line.
+
+        Args:
+            task: the task.
+            holds: says whether a line is the one.
+            timeout: seconds to wait.
 
         Raises:
-            RunError: it ended without, or time ran out.
+            RunError: the task ended without such a line, or did not print it in time.
         """
-        seen = 0
+        seen, found = 0, False
 
-        def printed() -> bool:
-            nonlocal seen
-            fresh, seen = task.lines[seen:], len(task.lines)
-            return any(holds(text) for _, text in fresh)
+        def found_or_ended() -> bool:
+            nonlocal seen, found
+            found = any(holds(text) for _, text in task.lines[seen:])
+            seen = len(task.lines)
+            return found or not task.running
 
         with self.changed:
-            met = []
-            self.changed.wait_for(lambda: met.append(printed()) or met[-1] or not task.running, timeout)
-        if not any(met):
-            raise RunError(f"{task.name} did not print what was waited for. {_last_words(task)}")
+            self.changed.wait_for(found_or_ended, timeout)
+        if not found:
+            raise RunError(f"{task.name} did not print the expected line. {_last_words(task)}")
 
     def await_end(self, *tasks: Task, timeout: float = TIMEOUT) -> None:
         """Wait until all of these tasks have ended, or one of them has failed.
 
         Raises:
-            RunError: time ran out.
+            RunError: they did not end in time.
         """
         with self.changed:
             over = self.changed.wait_for(lambda: _over(tasks), timeout)
@@ -187,24 +193,24 @@ class Cluster:
             raise RunError(f"{waiting} did not end within {timeout:g} s. {_last_words(*tasks)}")
 
     def wait(self, timeout: float = TIMEOUT) -> None:
-        """Wait until everything is done that ends by itself, and end the servers, which never do.
+        """Wait until all tasks that end by themselves have ended, then end the servers, which never do.
 
         Raises:
-            RunError: a process failed, or time ran out; the message says which one and how. All have ended then.
+            RunError: a process failed or did not end in time; the message says which one. All have ended then.
         """
         serves = {"ps", "worker"} if "ps" in self.addresses else set()
-        working = [task for task in self.tasks.values() if task.guard and task.kind not in serves]
+        working = [task for task in self.tasks.values() if task.process and task.kind not in serves]
         try:
             self.await_end(*working, timeout=timeout)
             failed = [task for task in working if task.exit]
             if failed:
-                raise RunError(_reason(min(failed, key=lambda task: task.ended)))  # the others fail of it, and later
+                raise RunError(_reason(min(failed, key=lambda task: task.ended)))  # others fail later, because of it
         finally:
             self.end(*self.tasks.values())
 
-    def watched(self) -> list[watch.Record]:
-        """Return what was seen in the processes that called fit(), by index: with parameter servers, in the chief."""
-        return watch.read(self.records)
+    def watched(self) -> list[Record]:
+        """Return the records of the tasks that called fit(), by index; with parameter servers, that is the chief."""
+        return read_records(self.records)
 
 
 def script(
@@ -214,20 +220,20 @@ def script(
     timeout: float = TIMEOUT,
     say: Callable[[str], None] = print,
     variables: dict[str, str] | None = None,
-    **flags: object,
+    **flags: Any,
 ) -> launch.Run:
-    """Run a training script as the workers of a cluster and return what they printed and did.
+    """Run a training script as the workers of a cluster and return what they printed and recorded.
 
     Args:
         path: the script.
-        workers: how many.
+        workers: the number of workers.
         timeout: seconds after which the run is ended.
-        say: takes each line as it comes.
+        say: takes each line as it is printed.
         variables: environment variables for the workers.
         flags: the script's arguments, as launch.script() takes them.
 
     Raises:
-        RunError: a worker failed or was killed, or time ran out.
+        RunError: a worker failed or was killed, or the run timed out.
     """
     run = launch.Run(f'worker:{workers}="{shlex.join([Path(path).name, *launch.command_line(flags)])}"', workers)
     run.began = time.time()
@@ -241,16 +247,20 @@ def script(
 
 
 def run_commands(commands: list[tuple[str, int, str]], timeout: float = TIMEOUT) -> None:
-    """Run a cluster of (kind, how many, command) until its work is done.
+    """Run a cluster until all of its tasks have ended, except for servers, which are ended then.
+
+    Args:
+        commands: kind, count and command line of the tasks.
+        timeout: seconds after which the run is ended.
 
     Raises:
         RunError: as Cluster.wait() does.
     """
-    counts = {}
+    counts: dict[str, int] = {}
     for kind, count, _ in commands:
         if kind != "evaluator":
             counts[kind] = counts.get(kind, 0) + count
-    with Cluster(**counts) as cluster:
+    with Cluster(print, **counts) as cluster:
         indices = dict.fromkeys(tf_config.KINDS, 0)
         for kind, count, command in commands:
             for _ in range(count):
@@ -264,14 +274,16 @@ def _over(tasks: tuple[Task, ...]) -> bool:
 
 
 def _reason(task: Task) -> str:
-    """Say how a task failed."""
-    if task.exit > 128 and task.exit - 128 in signal.valid_signals():
-        how = f"was killed by signal {task.exit - 128} ({signal.Signals(task.exit - 128).name})"
+    """Return how a task failed, and its last lines."""
+    code = task.exit or 0
+    if code > 128 and code - 128 in signal.valid_signals():
+        how = f"was killed by signal {code - 128} ({signal.Signals(code - 128).name})"
     else:
-        how = f"ended with exit status {task.exit}"
+        how = f"ended with exit status {code}"
     return f"{task.name} {how}. {_last_words(task)}"
 
 
 def _last_words(*tasks: Task) -> str:
+    """Return the last lines that these tasks printed, with a heading."""
     lines = [f"[{task.name}] {text}" for task in tasks for _, text in task.lines[-LAST_LINES:]]
-    return "\n".join(["The last lines:", *lines]) if lines else "Nothing had been printed."
+    return "\n".join(["The last lines:", *lines]) if lines else "Nothing was printed."

@@ -1,4 +1,4 @@
-"""Let a rank fail in the middle of an epoch, to see what becomes of the training."""
+"""Kill a rank in the middle of an epoch, to show how the training reacts."""
 
 import os
 import re
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -20,31 +21,31 @@ _ENDED = re.compile(r"\[0\] (\d+)/\1 \[=+\] - \d+m?s .*? loss: (\S+)")
 
 @dataclass
 class Failure:
-    """What is known of a run that lost a rank. Times are seconds since 1970."""
+    """A run that lost a rank. Times are seconds since 1970."""
 
     rank: int  # the one that was killed
     began: float
+    killed: float = 0.0
     epoch_starts: list[float] = field(default_factory=list)
-    losses: list[float] = field(default_factory=list)  # of the whole epochs
-    killed: float | None = None
-    reason: str = ""  # what launch says of it
+    losses: list[float] = field(default_factory=list)  # of the epochs that were completed
+    reason: str = ""  # launch's error message
 
 
 def kill_rank(
-    path: str | Path, np: int, *, rank: int, epoch: int, say: Callable[[str], None] = print, **options: object
+    path: str | Path, np: int, *, rank: int, epoch: int, say: Callable[[str], None] = print, **options: Any
 ) -> Failure:
     """Run a script on np ranks, kill one of them in the middle of an epoch, and return how far the run came.
 
     Args:
         path: the script; its rank 0 prints what Keras prints.
-        np: how many ranks.
+        np: the number of ranks.
         rank: the one to kill, by SIGKILL, which leaves it no time to tidy up.
-        epoch: in which one, 2 or more, as Keras counts them. Half of the time that the one before took is waited.
-        say: takes each line as it comes.
+        epoch: the epoch to kill it in, 2 or more, as Keras counts them; its middle is estimated from the one before.
+        say: takes each line as it is printed.
         options: as for launch.script().
 
     Raises:
-        launch.RunError: the run ended, well or not, before the rank was killed.
+        launch.RunError: the run ended, with or without an error, before the rank was killed.
     """
     failure = Failure(rank, began=time.time())
 
@@ -62,18 +63,18 @@ def kill_rank(
     try:
         launch.script(path, np, say=follow, **options)
     except launch.RunError as error:
-        if failure.killed is None:
+        if not failure.killed:
             raise
         failure.reason = str(error)
         return failure
     raise launch.RunError(
-        f"Nobody was killed, and the run ended well: rank 0 did not print 'Epoch {epoch}/…', as Keras does where "
-        "verbose is 1."
+        f"No rank was killed, and the run ended without an error: rank 0 did not print 'Epoch {epoch}/…'. "
+        "Keras prints it if verbose is 1."
     )
 
 
 def _kill(rank: int) -> None:
-    """Kill a rank, which is one of the processes that descend from this one."""
+    """Kill a rank, which is one of this process's descendants."""
     for process in psutil.Process(os.getpid()).children(recursive=True):
         with suppress(psutil.Error):
             if process.environ().get("OMPI_COMM_WORLD_RANK") == str(rank):

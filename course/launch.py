@@ -1,4 +1,4 @@
-"""Start ranks under mpirun, pass on what they print, and end every one of them, whatever happens."""
+"""Start ranks under mpirun, relay their output, and end all of their processes, however the run ends."""
 
 import contextlib
 import os
@@ -10,19 +10,21 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from course import watch
-from course.hosts import rendezvous
+from course.internal.reaper import Reaped
+from course.internal.records import Record, read_records
+from course.internal.simulated_hosts import rendezvous
 from course.steps import ROOT
 
 # Flags of the programs: a model that trains in seconds on two cores, or the full one.
-PROFILES = {"cpu": {"depth": 10, "widen_factor": 1}, "gpu": {}}
+PROFILES: dict[str, dict[str, Any]] = {"cpu": {"depth": 10, "widen_factor": 1}, "gpu": {}}
 
 # The same for the programs of the second part, on the ten classes of Fashion-MNIST's images.
-IMAGE_PROFILES = {
+IMAGE_PROFILES: dict[str, dict[str, Any]] = {
     "cpu": {"classes": 10, "model": "small", "image_size": 32, "batch_size": 16, "val_batch_size": 16},
     "gpu": {"classes": 10, "image_size": 64},
 }
@@ -38,22 +40,22 @@ _STALLED = re.compile(r"^(\d+)!?: \[(.+?)[,\]]", re.MULTILINE)
 
 @dataclass
 class Run:
-    """One run of ranks: the command a person would type for it, and what came of it."""
+    """One run of ranks: its command, as a person would type it, and its results."""
 
     command: str
     np: int
     began: float = 0.0  # seconds since 1970
     seconds: float = 0.0
     output: dict[int, list[str]] = field(default_factory=dict)  # rank -> its lines, as a terminal would show them
-    notices: list[str] = field(default_factory=list)  # what mpirun itself said
-    records: list[watch.Record] = field(default_factory=list)  # by rank; empty where no script was watched
+    notices: list[str] = field(default_factory=list)  # lines of mpirun itself
+    records: list[Record] = field(default_factory=list)  # by rank; empty for runs of mpirun()
 
 
 class RunError(RuntimeError):
-    """Ranks did not all end well; the message tells which one, why, and what it said last."""
+    """A rank failed; the message says which one and why, and repeats its last lines."""
 
-    def _render_traceback_(self):
-        """Show the message alone in a notebook: the lines of this module are no help to a learner."""
+    def _render_traceback_(self) -> list[str]:
+        """Show the message alone in a notebook: the lines of this module do not help a learner."""
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -67,21 +69,21 @@ def gpu_count() -> int:
 
 
 def environment(np: int) -> dict[str, str]:
-    """Return the variables that np ranks on this machine want. Those already set by the user win.
+    """Return the environment variables for np ranks on this machine. Those that the user has set take precedence.
 
-    With them a plain `mpirun -np N python script.py` works as root, with more ranks than cores, and in a container.
+    With them, a plain `mpirun -np N python script.py` works as root, with more ranks than cores, and in a container.
     """
     threads = str(max(1, len(os.sched_getaffinity(0)) // np))
     wanted = {
-        # Ranks that wait inside MPI give their core away. Otherwise they keep it from a rank that has work to do.
+        # Ranks that wait inside MPI yield their core. Otherwise they keep it from a rank that has work to do.
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",
         "PRTE_MCA_hwloc_default_binding_policy": "none",
-        # All ranks' threads together fill the cores, and no more.
+        # All ranks' threads together fill the cores, without competing for them.
         "OMP_NUM_THREADS": threads,
         "TF_NUM_INTRAOP_THREADS": threads,
         "TF_NUM_INTEROP_THREADS": threads,
-        # A collective that some ranks never join is reported and ended within a minute. Horovod's own: 60 s, and never.
+        # Horovod reports a collective that some ranks never join, and ends it. Its defaults are 60 s, and never.
         "HOROVOD_STALL_CHECK_TIME_SECONDS": "10",
         "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "30",
         "TF_CPP_MIN_LOG_LEVEL": "1",
@@ -104,26 +106,26 @@ def script(
     timeout: float = TIMEOUT,
     say: Callable[[str], None] = print,
     variables: dict[str, str] | None = None,
-    **flags: object,
+    **flags: Any,
 ) -> Run:
-    """Run a training script on np ranks and return what they printed and did.
+    """Run a training script on np ranks and return what they printed and recorded.
 
     Args:
         path: the script.
-        np: how many ranks.
-        weights: keep the trainable weights of every batch in the records.
+        np: the number of ranks.
+        weights: record the trainable weights after every batch.
         one_core_each: confine every rank to a core of its own.
-        hosts: how many hosts to simulate, with np // hosts ranks each. With more than one, the ranks of host K work in
-            a folder host-K below this one, the host's own disk: the script and absolute paths are the same for all.
-            Horovod then goes by Gloo, which never names a rank that others wait for: such a run ends by its timeout.
+        hosts: the number of hosts to simulate, with np // hosts ranks each. With more than one, the ranks of host K
+            work in a folder host-K below this one, the host's own disk; the script and absolute paths are the same for
+            all. Horovod then runs on Gloo, which does not report missing ranks: a deadlock ends by the timeout.
         timeout: seconds after which the run is ended.
-        say: takes each line as it comes.
+        say: takes each line as it is printed.
         variables: environment variables for the ranks.
         flags: the script's arguments; train_samples=512 becomes --train-samples 512, None leaves a flag out.
             "{rank}" in a value stands for the rank's number.
 
     Raises:
-        RunError: a rank failed or was killed, ranks waited for each other for good, or time ran out.
+        RunError: a rank failed or was killed, the ranks deadlocked, or the run timed out.
     """
     if not Path(path).is_file():
         raise RunError(
@@ -134,23 +136,21 @@ def script(
     arguments = command_line(flags)
     layout = ["--host", ",".join(f"host-{host}:{np // hosts}" for host in range(hosts))] if hosts > 1 else []
     shown = ["mpirun", "-np", str(np), *layout, "python", str(path).removeprefix(f"{ROOT}/"), *arguments]
-    variables = dict(variables or {})
-    if weights:
-        variables["COURSE_WATCH_WEIGHTS"] = "1"
-    if one_core_each:
-        variables["COURSE_WATCH_ONE_CORE"] = "1"
+    settings = {"COURSE_WATCH_WEIGHTS": "1"} if weights else {}
+    settings |= {"COURSE_WATCH_ONE_CORE": "1"} if one_core_each else {}
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="course-run-"))
         if hosts > 1:
             port = stack.enter_context(rendezvous(hosts, np // hosts))
-            variables |= {"COURSE_WATCH_HOSTS": str(hosts), "COURSE_WATCH_RENDEZVOUS": str(port)}
-        command = [sys.executable, "-m", "course.watch", directory, str(path), *arguments]
-        run = mpirun(command, np, timeout=timeout, say=say, variables=variables, shown=shlex.join(shown))
-        run.records = watch.read(Path(directory))
+            settings |= {"COURSE_WATCH_HOSTS": str(hosts), "COURSE_WATCH_RENDEZVOUS": str(port)}
+        command = [sys.executable, "-m", "course.internal.recorder", directory, str(path), *arguments]
+        settings = (variables or {}) | settings
+        run = mpirun(command, np, timeout=timeout, say=say, variables=settings, shown=shlex.join(shown))
+        run.records = read_records(Path(directory))
     return run
 
 
-def command_line(flags: dict[str, object]) -> list[str]:
+def command_line(flags: dict[str, Any]) -> list[str]:
     """Return a script's arguments: {"epochs": 3} becomes ["--epochs", "3"], and None leaves a flag out."""
     return [
         part
@@ -169,7 +169,12 @@ def mpirun(
     variables: dict[str, str] | None = None,
     shown: str | None = None,
 ) -> Run:
-    """Run any command on np ranks; see script() for the arguments. shown stands for the command where it is printed.
+    """Run any command on np ranks and return what they printed.
+
+    Args:
+        command: the program and its arguments.
+        np, timeout, say, variables: as for script().
+        shown: the command line to print and to keep in the Run; the real one if None.
 
     Raises:
         RunError: as script() does.
@@ -177,36 +182,32 @@ def mpirun(
     run = Run(shown or shlex.join(["mpirun", "-np", str(np), *command]), np)
     say(f"$ {run.command}")
     run.began = time.time()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "course.guard", "mpirun", "--output", "rank", "-np", str(np), *command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=environment(np) | (variables or {}),
-        start_new_session=True,
-    )
-    out_of_time = threading.Event()
-    timer = threading.Timer(timeout, lambda: (out_of_time.set(), process.stdin.close()))
+    ranks = Reaped(["mpirun", "--output", "rank", "-np", str(np), *command], environment(np) | (variables or {}))
+    timed_out = threading.Event()
+
+    def stop() -> None:
+        timed_out.set()
+        ranks.end()
+
+    timer = threading.Timer(timeout, stop)
     try:
         timer.start()
-        for line in process.stdout:
+        for line in ranks.output:
             _take(line.decode(errors="replace").rstrip("\n"), run, say)
-        code = process.wait()
+        code = ranks.wait()
     finally:
         timer.cancel()
-        process.stdin.close()
-        process.wait()
-        process.stdout.close()
+        ranks.close()
     run.seconds = time.time() - run.began
-    if out_of_time.is_set():
-        raise RunError(f"The run was ended after its {timeout:g} s. {_last_words(run, range(np))}")
+    if timed_out.is_set():
+        raise RunError(f"The run timed out after {timeout:g} s. {_last_words(run, range(np))}")
     if code:
         raise RunError(_reason(run, code))
     return run
 
 
 def _take(line: str, run: Run, say: Callable[[str], None]) -> None:
-    """Keep a line of mpirun's output where it belongs, and pass it on."""
+    """Add a line of mpirun's output to its rank, or to the notices, and relay it."""
     tagged = _TAGGED.match(line)
     if not tagged:
         if line.strip("- "):
@@ -219,15 +220,15 @@ def _take(line: str, run: Run, say: Callable[[str], None]) -> None:
 
 
 def as_terminal(text: str) -> str:
-    """Return what is left to see of a line that went back to its start, as progress bars do."""
+    """Return a line as a terminal shows it: what follows the last carriage return, as progress bars use it."""
     return text.replace("\b", "").rstrip("\r").rpartition("\r")[2].rstrip()
 
 
 def _reason(run: Run, code: int) -> str:
-    """Say which rank failed and how, from what mpirun and Horovod reported."""
+    """Return which rank failed and how, from the reports of mpirun and Horovod."""
     notices = "\n".join(run.notices)
     printed = "\n".join(line for lines in run.output.values() for line in lines)
-    _, warned, missing = printed.rpartition("Missing ranks")  # the last warning: an early one may not have them all yet
+    _, warned, missing = printed.rpartition("Missing ranks")  # the last warning: early ones may be incomplete
     if warned and (stalled := _STALLED.search(missing)):
         return (
             f"The ranks waited for each other until Horovod ended the run: rank {stalled[1]} never took part in "
@@ -243,7 +244,7 @@ def _reason(run: Run, code: int) -> str:
     if signalled := _SIGNALLED.search(notices):
         rank, number = int(signalled[1]), int(signalled[2])
         name = signal.Signals(number).name
-        cure = " Often this is the system, short of memory: try fewer ranks." if number == signal.SIGKILL else ""
+        cure = " Often the system is short of memory: try fewer ranks." if number == signal.SIGKILL else ""
         return f"Rank {rank} was killed by signal {number} ({name}).{cure} {_last_words(run, [rank])}"
     if exited := _EXITED.search(notices):
         rank, status = int(exited[1]), exited[2]
@@ -254,7 +255,7 @@ def _reason(run: Run, code: int) -> str:
     return f"mpirun ended with exit status {code}. {_last_words(run, sorted(run.output))}\n{notices}"
 
 
-def _last_words(run: Run, ranks) -> str:
-    """Return the last lines that these ranks printed."""
+def _last_words(run: Run, ranks: Iterable[int]) -> str:
+    """Return the last lines that these ranks printed, with a heading."""
     lines = [f"[{rank}] {line}" for rank in ranks for line in run.output.get(rank, [])[-LAST_LINES:]]
-    return "\n".join(["The last lines:", *lines]) if lines else "Nothing had been printed."
+    return "\n".join(["The last lines:", *lines]) if lines else "Nothing was printed."

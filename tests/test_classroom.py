@@ -13,7 +13,6 @@ from pathlib import Path
 import nbformat
 import pytest
 from click.testing import CliRunner
-from conftest import listen_to_interrupts
 from nbgrader.api import Gradebook
 from school import School
 
@@ -21,6 +20,7 @@ from course.steps import ROOT, STEPS, get, up_to
 from grader import sandbox
 from grader.classroom import autograde, grade, release, verdicts
 from grader.judge import GRADER
+from tests.conftest import listen_to_interrupts
 
 STEP = get(1)
 HONEST, STARTER = STEP.solution.read_text(), STEP.starter.read_text()

@@ -1,4 +1,4 @@
-"""The launcher of a TF_CONFIG cluster: it tells what its processes did, and leaves none behind."""
+"""The launcher of a TF_CONFIG cluster: it reports what its processes did, and leaves none behind."""
 
 import os
 import signal
@@ -7,9 +7,9 @@ import sys
 import textwrap
 
 import pytest
-from conftest import listen_to_interrupts
 
 from course import cluster, launch, steps
+from tests.conftest import listen_to_interrupts
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def serving(program):
 
 @pytest.fixture
 def servers(serving):
-    """A cluster whose servers run. Beside a ps the chief alone is watched: nobody else imports TensorFlow."""
+    """A cluster whose servers run. With a ps, only the chief is recorded: the other tasks do not import TensorFlow."""
     lines = []
     with cluster.Cluster(lines.append, chief=1, ps=1, worker=2) as started:
         started.printed = lines
@@ -46,9 +46,9 @@ def servers(serving):
         yield started
 
 
-def test_tasks_are_told_who_they_are_and_servers_end_with_the_chief(servers, program, leftovers):
-    told = program("print(kind, index, sys.argv[1:])\nprint(json.loads(os.environ['TF_CONFIG'])['cluster'])")
-    chief = servers.start("chief", 0, told, some_flag=3, left_out=None)
+def test_each_task_gets_its_tf_config_and_servers_end_with_the_chief(servers, program, leftovers):
+    shows = program("print(kind, index, sys.argv[1:])\nprint(json.loads(os.environ['TF_CONFIG'])['cluster'])")
+    chief = servers.start("chief", 0, shows, some_flag=3, left_out=None)
     servers.wait(timeout=30)
     addresses = servers.addresses
     assert [text for _, text in chief.lines] == ["chief 0 ['--some-flag', '3']", str(addresses)]
@@ -74,7 +74,7 @@ def test_a_failure_is_named_with_its_last_lines(servers, program, leftovers, end
     assert leftovers() == []
 
 
-def test_time_runs_out(servers, serving, leftovers):
+def test_a_timeout_is_reported(servers, serving, leftovers):
     servers.start("evaluator", 0, serving)
     with pytest.raises(launch.RunError, match=r"evaluator 0 did not end within 1 s"):
         servers.wait(timeout=1)
@@ -91,7 +91,7 @@ def test_a_killed_task_is_started_again_at_its_address(servers, serving):
     assert task.running
 
 
-def test_a_line_that_does_not_come_is_missed(servers, program):
+def test_a_missing_line_is_reported(servers, program):
     evaluator = servers.start("evaluator", 0, program("print('something else')"))
     with pytest.raises(launch.RunError, match=r"(?s)evaluator 0 did not print .*\[evaluator 0\] something else"):
         servers.await_line(evaluator, lambda line: line == "up", timeout=30)
@@ -102,6 +102,11 @@ def test_what_cannot_be_started_is_refused(servers, serving, tmp_path):
         servers.start("worker", 0, serving)
     with pytest.raises(launch.RunError, match=r"no file .*nowhere\.py"):
         servers.start("evaluator", 0, tmp_path / "nowhere.py")
+
+
+def test_a_task_that_was_never_started_cannot_be_killed():
+    with cluster.Cluster(worker=1) as workers, pytest.raises(launch.RunError, match="worker 0 cannot be killed"):
+        workers.kill(workers.tasks["worker", 0])
 
 
 def test_an_exception_ends_everything(serving, leftovers):

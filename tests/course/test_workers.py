@@ -1,10 +1,10 @@
-"""The figures of several workers: what is read from a run, and what is counted in it."""
+"""The figures of several workers: what they read from a run, and count in it."""
 
 from course.cluster import Task
 from course.faults import Failure
 from course.figures import shared_out, steps_across_restart, told_until
+from course.internal.records import Epoch, Record
 from course.launch import Run
-from course.watch import Epoch, Record
 
 
 def printed(*lines):

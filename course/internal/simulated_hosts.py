@@ -1,22 +1,24 @@
-"""Simulated hosts: ranks of one machine laid out as on several, by the variables that Horovod's own launcher sets.
+"""Simulated hosts: lay out the ranks of one machine as if they were on several hosts.
 
-Such ranks talk by Gloo, over the loopback alone, and find each other by a rendezvous server.
+The ranks get the environment variables that Horovod's own launcher sets. They communicate by Gloo, over the loopback
+interface only, and find each other through a rendezvous server.
 """
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import HTTPServer
 
 ADDRESS = "127.0.0.1"
 
 
 def variables(rank: int, hosts: int, slots: int, port: int | str) -> dict[str, str]:
-    """Return the environment that tells a rank who and where it is; to be set before Horovod is initialised.
+    """Return the environment variables of a rank; to be set before Horovod is initialised.
 
     Args:
         rank: its number; ranks fill the slots of one host after the other.
-        hosts: how many hosts there are.
-        slots: how many ranks each of them has.
+        hosts: the number of hosts.
+        slots: ranks per host.
         port: of the rendezvous server.
     """
     return {
@@ -35,10 +37,14 @@ def variables(rank: int, hosts: int, slots: int, port: int | str) -> dict[str, s
     }
 
 
-def serve(hosts: int, slots: int):
-    """Start a rendezvous server for one run of these ranks, and return it: an HTTP server with a server_port.
+def serve(hosts: int, slots: int) -> HTTPServer:
+    """Start a rendezvous server for one run of these ranks, and return it; server_port is its port.
 
-    It runs in threads, so a process that is still to fork does so before. shutdown() and server_close() end it.
+    It runs in threads, so fork before you call this. shutdown() and server_close() end it.
+
+    Args:
+        hosts: the number of hosts.
+        slots: ranks per host.
     """
     from horovod.runner.common.util.hosts import SlotInfo
     from horovod.runner.http.http_server import RendezvousHandler, RendezvousHTTPServer
@@ -57,7 +63,7 @@ def serve(hosts: int, slots: int):
 
 @contextmanager
 def rendezvous(hosts: int, slots: int) -> Iterator[int]:
-    """Serve as serve() does for as long as the block runs, which is given the port."""
+    """Run a rendezvous server, as serve() starts it, while the block runs, and yield its port."""
     server = serve(hosts, slots)
     try:
         yield server.server_port

@@ -1,7 +1,7 @@
-"""What the processes that this one started use, read from the kernel while they run: the cores' time, and the network.
+"""Measure what this process's descendants use while they run: CPU time, and bytes received over TCP.
 
-Bytes are those that their TCP sockets have received, from each other mostly, over the loopback interface too. Memory
-that two processes share, and files, do not count.
+The numbers come from the kernel, several times per second. Bytes over the loopback interface count, so traffic between
+processes of one machine is included. Shared memory and files are not.
 """
 
 import os
@@ -12,13 +12,14 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import psutil
 
 EVERY = 0.05  # seconds between two readings
 
-# What the kernel is asked for, and what it answers: /usr/include/linux/sock_diag.h, inet_diag.h and tcp.h.
+# The kernel's socket diagnostics, requests and answers: /usr/include/linux/sock_diag.h, inet_diag.h and tcp.h.
 _NETLINK_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY, _DUMP, _DONE, _ERROR = 4, 20, 0x301, 3, 2
 _INET_DIAG_INFO, _ALL_STATES = 2, 0xFFFFFFFF
 _INODE_AT, _ATTRIBUTES_AT = 16 + 68, 16 + 72  # in a message, behind its header of 16 bytes
@@ -26,52 +27,54 @@ _BYTES_RECEIVED_AT = 128  # in struct tcp_info
 
 
 class Meter:
-    """Reads the meters of all processes that descend from this one. A context manager: the readings end with it."""
+    """Reads the usage of all descendants of this process, in a thread, while its block runs. A context manager."""
 
-    def __init__(self):
-        """Begin with nothing."""
-        self.times, self.cpu_seconds, self.bytes_received = [], [], []
-        self.processes = {}  # pid -> seconds, as last read: what has ended has still been used
-        self.sockets = {}  # inode -> bytes, likewise
-        self.over = threading.Event()
-        self.thread = threading.Thread(target=self._read_on, daemon=True)
+    def __init__(self) -> None:
+        """Prepare to read; entering the block starts it."""
+        self.times: list[float] = []  # of the readings, in seconds since 1970
+        self.cpu_seconds: list[float] = []  # by all processes until then
+        self.bytes_received: list[int] = []  # likewise
+        self._processes: dict[int, float] = {}  # pid -> seconds of CPU, kept after the process has ended
+        self._sockets: dict[int, int] = {}  # inode -> bytes, likewise
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._read_until_over, daemon=True)
 
-    def __enter__(self):
-        """Return the meter, which reads from now on."""
-        self.thread.start()
+    def __enter__(self) -> Self:
+        """Start to read."""
+        self._thread.start()
         return self
 
-    def __exit__(self, *error):
-        """Read for the last time."""
-        self.over.set()
-        self.thread.join()
+    def __exit__(self, *error: object) -> None:
+        """Read a last time, and stop."""
+        self._over.set()
+        self._thread.join()
 
     def used(self, begin: float, end: float) -> tuple[float, float]:
-        """Return the seconds of CPU and the bytes received between two times, in seconds since 1970."""
+        """Return the seconds of CPU and the bytes received between two times, which are in seconds since 1970."""
         cpu, received = (
             np.diff(np.interp([begin, end], self.times, readings)).item()
             for readings in (self.cpu_seconds, self.bytes_received)
         )
         return cpu, received
 
-    def _read_on(self) -> None:
+    def _read_until_over(self) -> None:
         while True:
-            last = self.over.is_set()
+            last = self._over.is_set()
             self._read()
             if last:
                 return
-            self.over.wait(EVERY)
+            self._over.wait(EVERY)
 
     def _read(self) -> None:
-        everybody, now = bytes_by_socket(), time.time()
+        received, now = bytes_by_socket(), time.time()
         for process in psutil.Process().children(recursive=True):
             with suppress(psutil.NoSuchProcess, OSError):
                 times = process.cpu_times()
-                self.processes[process.pid] = times.user + times.system
-                self.sockets |= {inode: everybody[inode] for inode in _sockets(process.pid) if inode in everybody}
+                self._processes[process.pid] = times.user + times.system
+                self._sockets |= {inode: received[inode] for inode in _sockets(process.pid) if inode in received}
         self.times.append(now)
-        self.cpu_seconds.append(sum(self.processes.values()))
-        self.bytes_received.append(sum(self.sockets.values()))
+        self.cpu_seconds.append(sum(self._processes.values()))
+        self.bytes_received.append(sum(self._sockets.values()))
 
 
 def _sockets(pid: int) -> set[int]:
@@ -86,7 +89,7 @@ def _sockets(pid: int) -> set[int]:
 
 
 def bytes_by_socket() -> dict[int, int]:
-    """Return how many bytes each TCP socket of this machine has received, by inode. `ss -tie` shows the same."""
+    """Return the bytes that each TCP socket of this machine has received, by inode, as `ss -tie` shows them."""
     found = {}
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as kernel:
         for family in (socket.AF_INET, socket.AF_INET6):
@@ -99,7 +102,7 @@ def bytes_by_socket() -> dict[int, int]:
 
 
 def _messages(kernel: socket.socket) -> Iterator[bytes]:
-    """Yield the messages that the kernel answers with, until it says that these are all."""
+    """Yield the kernel's answers, each a message with its header, until it reports their end."""
     while True:
         answer = kernel.recv(1 << 20)
         while answer:

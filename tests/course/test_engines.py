@@ -1,37 +1,18 @@
-"""One training on four engines: the same task for all, counters that count, and figures of what was seen."""
+"""One training on four engines: the same workload for all, and figures of what was measured."""
 
-import socket
-import subprocess
-import sys
-import time
 from dataclasses import replace
 
 import pytest
 
-from course import engines, figures, meter
-from course.engines import HOROVOD, MULTI_WORKER, ONE, PARAMETER_SERVER, PROGRAMS, Loss, Measured, Task
-from course.watch import Epoch, Record
+from course import engines, figures
+from course.engines import HOROVOD, MULTI_WORKER, ONE, PARAMETER_SERVER, PROGRAMS, Loss, Measured, Workload
+from course.internal.records import Epoch, Record
 
-TASK = Task(workers=2, epochs=3, train_samples=600)
-
-# Sends itself five million bytes, and is busy for half a second of its CPU.
-BUSY = """
-import socket, threading, time
-listening = socket.create_server(("127.0.0.1", 0))
-sender = socket.create_connection(listening.getsockname())
-receiver, _ = listening.accept()
-thread = threading.Thread(target=lambda: [receiver.recv(50_000, socket.MSG_WAITALL) for _ in range(100)])
-thread.start()
-sender.sendall(bytes(5_000_000))
-thread.join()
-while time.process_time() < 0.5:
-    pass
-time.sleep(0.5)
-"""
+WORKLOAD = Workload(workers=2, epochs=3, train_samples=600)
 
 
 class SteadyMeter:
-    """Stands for a meter of processes that use one and a half cores, and receive 1,000 bytes a second."""
+    """Stands for a meter of processes that use one and a half cores, and receive 1,000 bytes per second."""
 
     def used(self, begin, end):
         return 1.5 * (end - begin), 1000 * (end - begin)
@@ -44,28 +25,9 @@ def measured():
 
 
 def test_all_engines_get_as_many_images_in_a_step():
-    assert TASK.global_batch == 64 and TASK.steps == 500 // 64
-    batches = {engine: TASK.flags(engine)["batch_size"] for engine in PROGRAMS}
+    assert WORKLOAD.global_batch == 64 and WORKLOAD.steps == 500 // 64
+    batches = {engine: WORKLOAD.flags(engine)["batch_size"] for engine in PROGRAMS}
     assert batches == {ONE: 64, HOROVOD: 32, MULTI_WORKER: 32, PARAMETER_SERVER: 32}
-
-
-def test_the_meter_counts_what_another_process_receives_and_computes():
-    began = time.time()
-    with meter.Meter() as counted:
-        subprocess.run([sys.executable, "-c", BUSY], check=True)
-    cpu, received = counted.used(began, time.time())
-    assert received == 5_000_000
-    assert cpu == pytest.approx(0.5, abs=0.2)
-
-
-def test_the_meter_leaves_out_this_process():
-    with meter.Meter() as counted, socket.create_server(("127.0.0.1", 0)) as listening:
-        began = time.time()
-        with socket.create_connection(listening.getsockname()) as sender, listening.accept()[0] as receiver:
-            sender.sendall(bytes(1000))
-            receiver.recv(1000, socket.MSG_WAITALL)
-            time.sleep(3 * meter.EVERY)
-    assert counted.used(began, time.time())[1] == 0
 
 
 def test_a_run_is_summed_up_without_its_first_epoch_and_without_validation():
@@ -75,7 +37,7 @@ def test_a_run_is_summed_up_without_its_first_epoch_and_without_validation():
         Epoch(start=23, train_end=25, end=26, final_logs={"val_accuracy": 0.8}),
         Epoch(start=26, train_end=27, end=28, final_logs={"val_accuracy": 0.75}),
     ]
-    found = engines.summarise(Record(rank=0, pid=1, epochs=epochs), SteadyMeter(), TASK, began=5)
+    found = engines.summarise(Record(rank=0, pid=1, epochs=epochs), SteadyMeter(), WORKLOAD, began=5)
     assert found.images_per_second == 7 * 64 / 1
     assert found.bytes_a_step == pytest.approx(4000 / (3 * 7))
     assert found.cpu == pytest.approx(1.5)
@@ -110,14 +72,14 @@ def test_figures_show_every_engine(measured):
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", PROGRAMS)
 def test_an_engine_trains_and_loses_a_process(engine, leftovers):
-    task = replace(TASK, train_samples=6000)  # on a busy machine, too, the meter is to be read a few times an epoch
-    found = engines.measure(engine, task)
-    assert len(found.accuracies) == task.epochs and found.accuracies[-1][1] > 0.5
+    workload = replace(WORKLOAD, train_samples=6000)  # several readings of the meter per epoch
+    found = engines.measure(engine, workload)
+    assert len(found.accuracies) == workload.epochs and found.accuracies[-1][1] > 0.5
     assert found.images_per_second > 0 and found.cpu > 0
     weights = 4 * (785 * 256 + 257 * 256 + 257 * 10)  # bytes of all of them, and of all gradients
     travels = {ONE: 0, HOROVOD: 2, MULTI_WORKER: 2, PARAMETER_SERVER: 4}[engine] * weights
     assert found.bytes_a_step == pytest.approx(travels, rel=0.5, abs=10_000)
-    losses = engines.lose_a_process(engine, task)
+    losses = engines.lose_a_process(engine, workload)
     assert [loss.went_on for loss in losses] == ([True, False] if engine == PARAMETER_SERVER else [False])
     assert all(0 <= loss.seconds < 60 for loss in losses)
     assert leftovers() == []

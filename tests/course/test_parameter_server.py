@@ -1,4 +1,4 @@
-"""The programs of a cluster with parameter servers: who may be what, what is cut, and what a death of one costs."""
+"""The programs of a cluster with parameter servers: their tasks, sharded variables, and recovery from kills."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from course import cluster, data, figures, steps, tf_config
-from course.watch import Epoch, Record
+from course.internal.records import Epoch, Record
 
 PROGRAMS = steps.SOLUTIONS / "parameter_server"
 TWO = {"chief": ["127.0.0.1:40001"], "ps": ["127.0.0.1:40002"]}
@@ -16,7 +16,7 @@ TWO = {"chief": ["127.0.0.1:40001"], "ps": ["127.0.0.1:40002"]}
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory):
-    """A folder of 20 images a class to train on, and 5 to evaluate on."""
+    """A folder of 20 images per class to train on, and 5 to evaluate on."""
     folder = tmp_path_factory.mktemp("images")
     data.folders(folder, 20, 5)
     return folder
@@ -69,7 +69,7 @@ def test_images_come_with_the_number_of_their_class(images):
     assert pixels.shape == (32, 32, 3) and 128 < float(pixels.numpy().max()) <= 255
 
 
-def test_only_the_large_dense_layer_is_cut():
+def test_only_the_large_dense_layer_is_sharded():
     import tensorflow as tf
 
     from course import mobilenet
@@ -91,7 +91,7 @@ def test_figures_show_what_was_measured():
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_and_comes_back_ends_nothing_and_checkpoints_are_scored(flags, leftovers):
+def test_training_survives_a_killed_worker_and_checkpoints_are_evaluated(flags, leftovers):
     flags["epochs"] = 3
     with cluster.Cluster(chief=1, ps=1, worker=2) as tasks:
         serve(tasks)
@@ -107,7 +107,7 @@ def test_a_worker_that_dies_and_comes_back_ends_nothing_and_checkpoints_are_scor
     logs = flags["log_dir"]
     assert (logs / "model.keras").is_file() and not list((logs / "backup").glob("*"))
     scored = [text for _, text in evaluator.lines if re.match(r"\d+/\d+ - .* - loss: \d", text)]
-    assert 1 <= len(scored) <= 3  # those that came while it was busy are skipped
+    assert 1 <= len(scored) <= 3  # it skips checkpoints that appear while it is busy
     (ax,) = figures.evaluated(logs, steps_per_epoch=10).axes
     trained, evaluated = (line.get_xdata() for line in ax.lines)
     assert list(trained) == [1, 2, 3] and evaluated[-1] == 3
@@ -115,7 +115,7 @@ def test_a_worker_that_dies_and_comes_back_ends_nothing_and_checkpoints_are_scor
 
 
 @pytest.mark.slow
-def test_a_parameter_server_that_dies_ends_the_training_which_goes_on_from_the_backup(flags, leftovers):
+def test_a_killed_parameter_server_ends_the_training_which_resumes_from_the_backup(flags, leftovers):
     with cluster.Cluster(chief=1, ps=2, worker=2) as tasks:
         serve(tasks)
         chief = tasks.start("chief", 0, PROGRAMS / "coordinator.py", **flags)

@@ -1,4 +1,4 @@
-"""Ranks under mpirun: whatever happens to them, it is named, and nothing of them is left."""
+"""Ranks under mpirun: every failure is reported, and no process is left."""
 
 import os
 import signal
@@ -8,9 +8,9 @@ import textwrap
 import threading
 
 import pytest
-from conftest import listen_to_interrupts
 
 from course import launch
+from tests.conftest import listen_to_interrupts
 
 HVD = "import os, time\nimport horovod.tensorflow as hvd, tensorflow as tf\nhvd.init()\n"
 
@@ -57,7 +57,7 @@ def test_a_script_that_is_not_there_is_named():
         launch.script("nowhere.py", np=2)
 
 
-def test_ranks_are_told_who_they_are():
+def test_each_rank_gets_its_number():
     say = []
     code = "import os; print(os.environ['OMPI_COMM_WORLD_RANK'], os.environ['OMPI_COMM_WORLD_LOCAL_RANK'])"
     run = launch.mpirun([sys.executable, "-c", code], np=3, say=say.append)
@@ -72,8 +72,8 @@ def test_an_exit_status_is_named_with_the_rank_and_its_last_lines(leftovers):
     assert leftovers() == []
 
 
-def test_time_runs_out(leftovers):
-    with pytest.raises(launch.RunError, match=r"ended after its 1 s"):
+def test_a_timeout_is_reported(leftovers):
+    with pytest.raises(launch.RunError, match=r"The run timed out after 1 s"):
         launch.mpirun(["sleep", "99"], np=2, timeout=1)
     assert leftovers() == []
 
@@ -91,9 +91,9 @@ def test_ranks_that_do_not_fill_the_hosts_are_refused(program):
 
 @pytest.mark.slow
 def test_ranks_of_two_hosts_have_local_ranks_and_disks_of_their_own(program, leftovers, monkeypatch, tmp_path):
-    told = "hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size(), hvd.cross_rank(), hvd.cross_size()"
+    numbers = "hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size(), hvd.cross_rank(), hvd.cross_size()"
     summed = "int(hvd.allreduce(tf.constant(hvd.rank() + 1), op=hvd.Sum))"
-    path = program(HVD + f"print({told})\nprint({summed})\nopen('mine', 'x').close()")
+    path = program(HVD + f"print({numbers})\nprint({summed})\nopen('mine', 'x').close()")
     monkeypatch.chdir(tmp_path)
     threads, say = threading.active_count(), []
     run = launch.script(path.name, np=2, hosts=2, say=say.append)
@@ -119,7 +119,7 @@ def test_an_exception_on_one_rank_is_shown_in_the_script_s_own_lines(program, le
         launch.script(path, np=2)
     message = str(caught.value)
     assert "Rank 1 ended" in message and "ValueError: odd rank" in message and "program.py" in message
-    assert "watch.py" not in message and "runpy" not in message
+    assert "recorder.py" not in message and "runpy" not in message
     assert leftovers() == []
 
 

@@ -1,4 +1,4 @@
-"""A rank that is killed on purpose: in the epoch that was asked for, and nothing of the run is left."""
+"""A rank that is killed on purpose: in the requested epoch, and no process is left."""
 
 import pytest
 
@@ -31,6 +31,6 @@ def test_a_rank_is_killed_in_the_middle_of_an_epoch(program, leftovers):
 
 
 @pytest.mark.slow
-def test_an_epoch_that_never_begins_is_told(program):
-    with pytest.raises(launch.RunError, match="Nobody was killed"):
+def test_an_epoch_that_never_begins_is_reported(program):
+    with pytest.raises(launch.RunError, match="No rank was killed"):
         faults.kill_rank(program, np=2, rank=1, epoch=4)

@@ -1,0 +1,1 @@
+"""Tests of the course: what lessons and solutions import, and the programs in solutions/."""

@@ -1,0 +1,1 @@
+"""Tests of the machinery that only the course itself uses."""

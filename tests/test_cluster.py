@@ -7,9 +7,9 @@ import sys
 import textwrap
 
 import pytest
-from conftest import listen_to_interrupts
 
 from course import cluster, launch, steps
+from tests.conftest import listen_to_interrupts
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import textwrap
 import threading
 
 import pytest
-from conftest import listen_to_interrupts
 
 from course import launch
+from tests.conftest import listen_to_interrupts
 
 HVD = "import os, time\nimport horovod.tensorflow as hvd, tensorflow as tf\nhvd.init()\n"
 

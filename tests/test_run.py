@@ -10,11 +10,11 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from conftest import listen_to_interrupts
 from rich.console import Console
 
 from course import run
 from course.steps import ROOT, STEPS, up_to
+from tests.conftest import listen_to_interrupts
 
 pytestmark = pytest.mark.slow
 

@@ -4,10 +4,10 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import TINY
 
 from course import launch
 from course.steps import get
+from tests.conftest import TINY
 
 pytestmark = pytest.mark.slow
 

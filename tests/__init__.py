@@ -1,0 +1,1 @@
+"""Tests: a folder per room, and what several of them share."""

@@ -8,26 +8,32 @@ import click
 
 from benchmarks import classes, course_run, grading, judging, scaling, setup, verdicts
 from course.figures.style import GREY, plots, rank_colour
+from tests.corpus import PARTS
 
 RESULTS = Path(__file__).with_name("results.json")
+VERDICTS = {f"verdicts-{number}": part for number, part in enumerate(PARTS, 1)}
 BENCHMARKS = {
     "setup": setup.measure,
     "course": course_run.measure,
     "scaling": scaling.measure,
     "judging": judging.measure,
     "grading": grading.measure,
-    **{f"verdicts-{part}": partial(verdicts.measure, part) for part in verdicts.PARTS},
+    **{name: partial(verdicts.measure, part) for name, part in VERDICTS.items()},
     "classes": classes.measure,
 }
 
 
 @click.command()
 @click.argument("names", nargs=-1, type=click.Choice(list(BENCHMARKS)))
-def main(names: tuple[str, ...]) -> None:
+@click.option(
+    "--times", type=click.IntRange(1), default=3, show_default=True, help="How often verdicts-* judge a script."
+)
+def main(names: tuple[str, ...], times: int) -> None:
     """Run the NAMES given, or all."""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in names or BENCHMARKS:
-        results[name] = json.loads(json.dumps(BENCHMARKS[name]()))  # as a later run will read it
+        options = {"times": times} if name in VERDICTS else {}
+        results[name] = json.loads(json.dumps(BENCHMARKS[name](**options)))  # as a later run will read it
         click.echo(f"{name}: {json.dumps(results[name])}")
         RESULTS.write_text(json.dumps(results, indent=2) + "\n")
     if results.keys() >= {"setup", "course", "scaling"}:

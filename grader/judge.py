@@ -41,7 +41,7 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -
         except Exception as error:  # whatever broke here is not the learner's doing, and no verdict
             report.checks = _unjudged(part, ending.outcome("error", number, f"The grader broke: {error!r}"))
     except checks.NoCheckError as error:
-        report.checks = [Outcome("The step exists", number, "error", 0, 0, str(error))]
+        report.checks = [Outcome("The step exists", number, "error", 0, 0, str(error), "", None)]
     report.seconds = time.monotonic() - began
     return report
 
@@ -53,13 +53,12 @@ def _judge(report: Report, part: Part[Any], text: str, pool: Pool, seconds: floa
         NoScriptError: the file is not the learner's program.
         OverrunError, NoVerdictError: see Pool.run.
     """
-    check = part.of(report.step)
+    step, clusters = part.of(report.step).step, part.clusters(report.step)
     source = reading.read(text, part.allowed)
     if not any(map(source.calls, part.works)):
         raise NoScriptError("The script never calls model.fit: is it another file?")
-    expected = expectations.of(check.step, check.clusters, pool, part.facts)
-    runs = facts.read(pool.run(text, part.script, check.clusters, seconds), check.clusters, part.facts)
-    report.runs = runs
+    expected = expectations.of(step, clusters, pool, part.facts)
+    runs = report.runs = facts.read(pool.run(text, part.script, clusters, seconds), clusters, part.facts)
     outcomes, explained = part.compare(report.step, runs, expected, source)
     ended = ending.judge(runs, report.step, seconds)
     if ended.status == "failed" and outcomes[-1].status == "passed":  # no step is done that breaks the program

@@ -1,4 +1,4 @@
-"""A class for tests: a course directory, an exchange, and nbgrader's own commands on them."""
+"""A school for tests: a course directory, an exchange, and nbgrader's own commands on them."""
 
 import json
 import os
@@ -13,10 +13,10 @@ from course.steps import NOTEBOOKS, ROOT, Step
 
 
 class School:
-    """A course directory of its own, with the instructor's commands."""
+    """A course directory in a folder for one test, with the instructor's commands."""
 
     def __init__(self, folder: Path, db: str | None = None):
-        """Make the course directory and the exchange in a folder; db is the gradebook's URL, if not SQLite's."""
+        """Make the course directory and the exchange in a folder; db is the gradebook's URL (default: SQLite)."""
         self.course, self.exchange, self.home = folder / "course", folder / "exchange", folder / "home"
         for made in (self.course, self.exchange, self.home):
             made.mkdir(parents=True)
@@ -32,7 +32,7 @@ class School:
         }
 
     def run(self, *command: str, cwd: Path | None = None) -> str:
-        """Run an nbgrader command and return what it said; it must not fail."""
+        """Run an nbgrader command, which must succeed, and return its output."""
         options = [f"--CourseDirectory.root={self.course}", f"--CourseDirectory.db_url={self.db}"]
         options.append(f"--Exchange.root={self.exchange}")
         options += [f"--Exchange.assignment_dir={cwd}", f"--Exchange.cache={cwd}/cache"] if cwd else []
@@ -52,7 +52,7 @@ class School:
         self.run("release_assignment", step.name)
 
     def lesson(self, step: Step) -> str:
-        """Return the notebook that was released."""
+        """Return the text of the released notebook."""
         return (self.course / "release" / step.name / f"{step.name}.ipynb").read_text()
 
     def hand_in(self, student: str, step: Step, script: str) -> Path:
@@ -66,7 +66,7 @@ class School:
         return folder
 
     def submit(self, student: str, step: Step, script: str | None) -> None:
-        """Put a submission where collect would."""
+        """Put a submission where nbgrader's collect puts it; without a script, only its notebook."""
         folder = self.course / "submitted" / student / step.name
         folder.mkdir(parents=True)
         (folder / f"{step.name}.ipynb").write_text(self.lesson(step))
@@ -85,7 +85,7 @@ class School:
         )
 
     def gradebook(self) -> dict[tuple[str, str], tuple[float, bool]]:
-        """Return all grades by student and cell: points, and whether a person has to look at them."""
+        """Return all grades by student and cell: points, and whether the cell needs manual grading."""
         found = {}
         with Gradebook(self.db) as gradebook:
             for assignment in gradebook.assignments:
@@ -99,7 +99,7 @@ class School:
         return found
 
     def points(self, student: str, step: Step) -> tuple[float, bool] | None:
-        """Return a submission's points, and whether a person has to look at it; None without a submission."""
+        """Return a submission's points, and whether it needs manual grading; None if there is no submission."""
         with Gradebook(self.db) as gradebook:
             try:
                 found = gradebook.find_submission(step.name, student)
@@ -108,6 +108,6 @@ class School:
             return found.score, bool(found.needs_manual_grade)
 
     def verdicts(self) -> list[dict]:
-        """Return all verdicts that are kept."""
+        """Return all stored verdicts."""
         kept = (self.course / "verdicts").glob("*.json")
         return [json.loads(path.read_text()) for path in kept if not path.name.startswith("graded-")]

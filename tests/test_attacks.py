@@ -10,14 +10,14 @@ import subprocess
 import threading
 
 import pytest
-from attacks import HONEST, STEP, Aim
-from attacks.archives import ARCHIVES
-from attacks.folders import FOLDERS
-from attacks.notebooks import NOTEBOOKS
-from attacks.scripts import BEFORE, SCRIPTS
-from school import School
 
 from course.steps import ROOT
+from tests.attacks import HONEST, STEP, Aim
+from tests.attacks.archives import ARCHIVES
+from tests.attacks.folders import FOLDERS
+from tests.attacks.notebooks import NOTEBOOKS
+from tests.attacks.scripts import BEFORE, SCRIPTS
+from tests.school import School
 
 pytestmark = pytest.mark.slow
 

@@ -14,13 +14,13 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
-from school import School
 
 from course.steps import ROOT, STEPS, get, up_to
 from grader import sandbox
 from grader.classroom import autograde, grade, release, verdicts
 from grader.judge import GRADER
 from tests.conftest import listen_to_interrupts
+from tests.school import School
 
 STEP = get(1)
 HONEST, STARTER = STEP.solution.read_text(), STEP.starter.read_text()

@@ -3,12 +3,12 @@
 from typing import Any
 
 from grader.facts import ARGUMENTS, Rank, Runs
-from grader.report.data import Outcome
+from grader.report.data import Outcome, OutcomeStatus
 
 RUNS = "The program runs to its end on every rank"
 
 
-def outcome(status: str, step: int, message: str, line: int | None = None) -> Outcome:
+def outcome(status: OutcomeStatus, step: int, message: str, line: int | None = None) -> Outcome:
     """Return an outcome of this check, which has no points."""
     return Outcome(RUNS, step, status, 0, 0, message, "", line)
 

@@ -5,17 +5,16 @@ script does what the step asks for, and otherwise a Finding. It compares what th
 solution did on the same clusters.
 """
 
+from bisect import insort
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Generic
 
-from matplotlib.figure import Figure
-
 from course import steps
 from course.steps import Step
-from grader.facts import Facts, Rank, Runs
+from grader.facts import Facts, Runs
 from grader.job import Topology
-from grader.report.data import Outcome
+from grader.report.data import Outcome, OutcomeStatus
 from grader.runner.reading import Source
 
 NOT_RUN = "Cannot be told: the program does not run."
@@ -34,7 +33,6 @@ class Finding:
 
 
 Judge = Callable[[Runs[Facts], Runs[Facts], Source], Finding | None]
-Draw = Callable[[list[list[Rank[Facts]]]], Figure | None]
 
 
 @dataclass(frozen=True)
@@ -46,12 +44,12 @@ class Check(Generic[Facts]):
     hint: str  # what to try where it is missing
     judge: Judge[Facts]
     needs: frozenset[int]  # steps that have to be right before this one can be judged
-    clusters: tuple[Topology, ...]  # to run a script on from this step on; none: those of the check before
-    figure: Draw[Facts] | None  # of what the ranks did, to go with a failure
+    clusters: tuple[Topology, ...]  # to run a script on from this step on; none: those of the step before
+    figure: str | None  # of what the ranks did, to go with a failure: a function in grader.report.figures
     blocks: Callable[[Runs[Facts]], bool]  # whether a failure leaves nothing to see for the checks that need this one
     points: int = POINTS
 
-    def outcome(self, status: str, message: str, line: int | None = None) -> Outcome:
+    def outcome(self, status: OutcomeStatus, message: str, line: int | None = None) -> Outcome:
         """Return the outcome of this check."""
         points = self.points if status == "passed" else 0
         hint = self.hint if status == "failed" else ""
@@ -61,7 +59,7 @@ class Check(Generic[Facts]):
         """Return the outcome for what the judge of this check found."""
         if found is None:
             return self.outcome("passed", "As it should be.")
-        status = "skipped" if found.untold else "error" if found.unclear else "failed"
+        status: OutcomeStatus = "skipped" if found.untold else "error" if found.unclear else "failed"
         return self.outcome(status, found.message, found.line)
 
 
@@ -83,7 +81,7 @@ class Part(Generic[Facts]):
         hint: str,
         needs: Collection[int] = (),
         clusters: tuple[Topology, ...] = (),
-        figure: Draw[Facts] | None = None,
+        figure: str | None = None,
         blocks: Callable[[Runs[Facts]], bool] = lambda runs: True,
     ) -> Callable[[Judge[Facts]], Judge[Facts]]:
         """Return a decorator that makes a function the check of a step.
@@ -93,14 +91,14 @@ class Part(Generic[Facts]):
             hint: what to try where the script lacks what the step asks for.
             needs: steps that have to be right before this one can be judged.
             clusters: what a script is run on from this step on, if not on those of the step before.
-            figure: draws what the ranks did, for a failure that a picture shows better.
+            figure: a function in grader.report.figures that draws what the ranks did, where a picture shows it better.
             blocks: whether a failure leaves nothing to see for the checks that need this one.
         """
 
         def add(judge: Judge[Facts]) -> Judge[Facts]:
             description = (judge.__doc__ or "").partition("\n")[0].removesuffix(".")
-            step, found = steps.get(number), clusters or self.checks[-1].clusters
-            self.checks.append(Check(step, description, hint, judge, frozenset(needs), found, figure, blocks))
+            check = Check(steps.get(number), description, hint, judge, frozenset(needs), clusters, figure, blocks)
+            insort(self.checks, check, key=lambda other: other.step.number)
             return judge
 
         return add
@@ -108,6 +106,10 @@ class Part(Generic[Facts]):
     def up_to(self, number: int) -> list[Check[Facts]]:
         """Return the checks of the steps up to this one."""
         return [check for check in self.checks if check.step.number <= number]
+
+    def clusters(self, number: int) -> tuple[Topology, ...]:
+        """Return the clusters that a script for a step runs on."""
+        return next(check.clusters for check in reversed(self.up_to(number)) if check.clusters)
 
     def of(self, number: int) -> Check[Facts]:
         """Return the check of a step of this part."""

@@ -150,16 +150,17 @@ def _clean(group: Class, student: str, console: Console) -> None:
 
 
 def _judge(group: Class, jobs: int, scheduler: str | None, regrade: bool, progress: Progress) -> None:
-    """See to it that there is a verdict on every script, or that there can be none."""
-    scripts = {group.script(student) for student in group.students} - {None}
+    """Ensure that there is a verdict on every script, or that there can be none."""
+    handed_in = (group.script(student) for student in group.students)
+    scripts = {script for script in handed_in if script is not None}
     names = {verdicts.key(script, group.step): script for script in scripts}
     waiting = {name: script for name, script in names.items() if regrade or group.store.get(name) is None}
     task = progress.add_task("judging", total=len(names), completed=len(names) - len(waiting))
     if not waiting:
         return
-    nobody = "127.0.0.1:0"  # else the dashboard would be open to the network, on a port that may be taken
+    closed = "127.0.0.1:0"  # else the dashboard would be open to the network, on a port that may be taken
     cluster = scheduler or LocalCluster(
-        n_workers=1, threads_per_worker=jobs, processes=False, dashboard_address=nobody, silence_logs=50
+        n_workers=1, threads_per_worker=jobs, processes=False, dashboard_address=closed, silence_logs=50
     )
     with Client(cluster) as client:
         number = group.step.number
@@ -168,7 +169,7 @@ def _judge(group: Class, jobs: int, scheduler: str | None, regrade: bool, progre
             if future.status == "finished":
                 group.store.put(futures[future], future.result())
             progress.advance(task)
-    if not scheduler:
+    if isinstance(cluster, LocalCluster):
         cluster.close()
 
 

@@ -41,7 +41,7 @@ LEARNER = re.compile(r"[A-Za-z0-9][\w.@-]*")
 
 
 def copy(source: str | Path, target: str | Path, step: Step) -> list[str]:
-    """Copy a submission's notebook, script and time stamp, and return what is wrong with it, one remark a line.
+    """Copy a submission's notebook, script and time stamp, and return what is wrong with it, one remark per line.
 
     Only regular files with one name are opened. The target, which must not be there, gets a notebook in any case: the
     released one, if the learner's cannot be read.
@@ -49,7 +49,7 @@ def copy(source: str | Path, target: str | Path, step: Step) -> list[str]:
     Raises:
         OSError: the source is no folder, or the target is there.
     """
-    target, remarks = Path(target), []
+    target, remarks = Path(target), list[str]()
     contents, others = _contents(source, step, remarks)
     target.mkdir(parents=True)
     script = contents.get(step.script)
@@ -107,12 +107,12 @@ def _read(folder: int, name: str, remarks: list[str]) -> bytes | None:
 
 
 def _timestamp(content: bytes | None, source: Path) -> str:
-    """Return the time of a submission as nbgrader writes it, or that of its folder if nobody wrote a valid one."""
+    """Return the time of a submission as nbgrader writes it, or that of its folder if there is no valid one."""
     try:
-        text = content.decode().strip()
+        text = (content or b"").decode().strip()
         if len(text) < 64 and parse_utc(text):
             return text
-    except (AttributeError, ValueError, OverflowError, TypeError):
+    except (ValueError, OverflowError, TypeError):
         pass
     return datetime.fromtimestamp(source.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
 
@@ -137,13 +137,13 @@ def _notebook(content: bytes | None, step: Step, remarks: list[str]) -> nbformat
 
 def is_clean(folder: Path, step: Step) -> bool:
     """Return whether a submission's folder holds what copy() would write, and nothing else."""
-    remarks = []
+    remarks: list[str] = []
     contents, others = _contents(folder, step, remarks)
     if remarks or others or not {f"{step.name}.ipynb", "timestamp.txt", "submission_secret.txt"} <= contents.keys():
         return False
     _notebook(contents[f"{step.name}.ipynb"], step, remarks)
     stamp = contents["timestamp.txt"]
-    return not remarks and _timestamp(stamp, folder) == stamp.decode(errors="replace").strip()
+    return not remarks and stamp is not None and _timestamp(stamp, folder) == stamp.decode(errors="replace").strip()
 
 
 def clean(folder: Path, step: Step, aside: Path) -> list[str]:

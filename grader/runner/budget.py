@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -18,12 +18,12 @@ class Budget:
     themselves keep all cores busy, all time counts.
     """
 
-    def __init__(self, later: Callable[[], None] = lambda: None):
+    def __init__(self, later: Callable[[], object] = lambda: None):
         """Begin to count, and call later for each second that does not count."""
         self.later = later
         self.had = 0.0  # seconds
         # Seconds that each process's threads waited for cores, between the last two looks.
-        self.waited: Counter[int] = Counter()
+        self.waited: defaultdict[int, float] = defaultdict(float)
         self.looked = time.monotonic()
         self._kept_waiting = 0.0  # seconds that did not count, and for which later was not called yet
         # Seconds that each thread had run and waited when last looked at.
@@ -32,13 +32,14 @@ class Budget:
     def look(self, processes: Iterable[int]) -> float:
         """Count the time since the last look, in which there were these processes, and return its seconds."""
         now, before = time.monotonic(), self._seen
-        seconds, self.looked, self._seen, self.waited = now - self.looked, now, {}, Counter()
-        ran = longest = 0.0
+        seconds, self.looked, self._seen, self.waited = now - self.looked, now, {}, defaultdict(float)
+        ran = 0.0
+        longest = 0.0
         for process in processes:
             for thread in _threads(process):
                 with contextlib.suppress(OSError):  # it has just ended
                     now_ran, now_waited = (int(text) / 1e9 for text in (thread / "schedstat").read_text().split()[:2])
-                    had_ran, had_waited = before.get(thread.name, (0, 0))
+                    had_ran, had_waited = before.get(thread.name, (0.0, 0.0))
                     self._seen[thread.name] = now_ran, now_waited
                     ran += now_ran - had_ran
                     longest = max(longest, now_waited - had_waited)

@@ -74,7 +74,7 @@ class Pool:
         self.complaints = tempfile.TemporaryFile(dir=self.folder.name)  # noqa: SIM115  a pipe would fill up, unread
         self.process = subprocess.Popen(
             [f"{sys.prefix}/bin/python", "-m", "grader.runner.fork_server"],
-            stdin=theirs,
+            stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=self.complaints,
             env=sandbox.environment(),

@@ -84,7 +84,7 @@ class Source:
         for name in names:
             for node in ast.walk(self.tree):
                 if _names(node, name):
-                    return node.lineno if hasattr(node, "lineno") else node.value.lineno
+                    return int(getattr(node, "lineno", 0) or node.value.lineno)  # type: ignore[attr-defined]
         return None
 
     def keyword(self, name: str, line: int | None) -> ast.expr | None:

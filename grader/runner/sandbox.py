@@ -82,9 +82,13 @@ def made(data_folder: Path) -> Iterator[int]:
         "--",
         *inner,
     ]
-    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, cwd=ROOT, pass_fds=[tell], **streams) as keeper, os.fdopen(told, "rb", 0) as info:
+    pipe = subprocess.PIPE
+    with (
+        subprocess.Popen(command, cwd=ROOT, pass_fds=[tell], stdin=pipe, stdout=pipe, stderr=pipe) as keeper,
+        os.fdopen(told, "rb", 0) as info,
+    ):
         os.close(tell)
+        assert keeper.stdout and keeper.stderr
         if not keeper.stdout.readline():
             raise OSError(keeper.stderr.read().decode(errors="replace").strip())
         first = json.loads(info.read(4096))["child-pid"]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from grader.facts import Answer
+from grader.facts import Answer, Result
 from grader.job import Job, Topology
 from grader.runner.budget import Budget
 from grader.runner.ranks import Entry, RunningRank, environments, fork, release
@@ -27,7 +27,7 @@ STALL = 6  # seconds in which no rank does anything while one waits in a collect
 # (0.28.1).
 
 
-def run(job: Job, entry: Entry, later: Callable[[], None]) -> Answer:
+def run(job: Job, entry: Entry, later: Callable[[], object]) -> Answer:
     """Run a job's topologies and return the answer; after one that had to be ended, no other is run.
 
     Args:
@@ -38,7 +38,7 @@ def run(job: Job, entry: Entry, later: Callable[[], None]) -> Answer:
     budget, before = Budget(later), _traffic()
     ranks = {topology.name: fork(job, topology, entry) for topology in job.topologies}
     told = {topology.name: environments(topology) for topology in job.topologies}
-    results = {}
+    results: dict[str, list[Result]] = {}
     for names in _turns(job.topologies):
         for name in names:
             release(ranks[name], told[name])

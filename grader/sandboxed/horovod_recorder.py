@@ -229,13 +229,13 @@ def _watch_reads(callback: Callback, fit: Fit) -> None:
 
 def _schedule(callbacks: list[Callback]) -> dict[str, float]:
     """Return what the schedulers among the callbacks would set the rate to in later epochs."""
-    rates = {}
+    rates: dict[str, float] = {}
     for callback in callbacks:
         if isinstance(callback, tf.keras.callbacks.LearningRateScheduler):
             takes = len(inspect.signature(callback.schedule).parameters)
             with contextlib.suppress(Exception):  # it is the script's own function
                 for epoch in LATER_EPOCHS:
-                    rates[str(epoch)] = float(callback.schedule(epoch, 1.0) if takes > 1 else callback.schedule(epoch))
+                    rates[str(epoch)] = float(callback.schedule(*(epoch, 1.0)[: min(takes, 2)]))
     return rates
 
 

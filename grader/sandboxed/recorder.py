@@ -32,7 +32,8 @@ class Recorder(Generic[Facts]):
 
     def __init__(self, script: str, rank: int, board: mmap.mmap, facts: Facts):
         """Record this script. The board, shared with the supervisor, shows the collective that the rank is in."""
-        self.script, self.rank, self.board, self.facts = script, rank, board, facts
+        self.script, self.rank, self.board = script, rank, board
+        self.facts: Facts = facts
         Recorder.latest = self
 
     def note(self, event: str) -> None:

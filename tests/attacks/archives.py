@@ -5,7 +5,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from attacks import HONEST, STEP, Aim, Attacks
+from tests.attacks import HONEST, STEP, Aim, Attacks
 
 ARCHIVES = Attacks()
 NOTEBOOK = f"{STEP.name}.ipynb"

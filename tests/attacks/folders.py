@@ -6,7 +6,7 @@ import shutil
 import socket
 from pathlib import Path
 
-from attacks import STEP, Aim, Attacks
+from tests.attacks import STEP, Aim, Attacks
 
 FOLDERS = Attacks()
 NOTEBOOK = f"{STEP.name}.ipynb"

@@ -1,6 +1,6 @@
 """Notebooks that tell nbgrader what it should think of them. Each function changes an honest one's JSON."""
 
-from attacks import Aim, Attacks
+from tests.attacks import Aim, Attacks
 
 NOTEBOOKS = Attacks()
 

@@ -3,7 +3,7 @@
 What a script finds out could only get out by its report, so what it reads it ends with: LEAK and the text.
 """
 
-from attacks import STEP, Aim, Attacks
+from tests.attacks import STEP, Aim, Attacks
 
 SCRIPTS = Attacks()
 BEFORE = "import glob, os, sys, time\n"

@@ -96,9 +96,9 @@ def _images(runs: Runs[HorovodFacts], source: Source) -> Finding | None:
             same[ranks[0].topology] = _different(images)
             if same[ranks[0].topology] > _share(len(ranks)):
                 return None
-    for topology, images in same.items():
+    for topology, number in same.items():
         return Finding(
-            f"All ranks train on the same {images} images ({topology}). Expected: together they see about the whole "
+            f"All ranks train on the same {number} images ({topology}). Expected: together they see about the whole "
             "training set, each in an order of its own.",
             source.line_of("flow", "steps_per_epoch"),
         )

@@ -30,7 +30,7 @@ def restart(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source) ->
     line = source.line_of("BackupAndRestore", "callbacks")
     if len(restarted) < 2:
         return Finding("The restart after a worker was killed was not come to.", line, unclear=True)
-    if not killed or not killed[0].fits:
+    if not killed or not killed[0].facts.fits:
         return None  # it does not get that far, as another check says
     return _resumed(restarted, expected.aside["restarted"][0], source, line)
 
@@ -77,7 +77,7 @@ def _ran(rank: Rank[TaskFacts]) -> tuple[int, int] | None:
 
 def _files(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
     """Whether the chief alone writes what is kept, and all workers share one backup."""
-    trained = [facts for rank in workers if rank.facts.fits]
+    trained = [rank for rank in workers if rank.facts.fits]
     for rank in trained:
         backup = _paths(rank, "BackupAndRestore")
         if not backup:

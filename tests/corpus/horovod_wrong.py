@@ -1,9 +1,11 @@
-"""Scripts with one mistake each, of the kind that learners make, and the check that should be the first to find it."""
+"""Wrong scripts of the first part, steps 1 to 6: each has one mistake that learners make."""
 
-from corpus import (
+from tests.corpus.horovod_passages import (
     ARGS,
     AVERAGE,
+    AVERAGE_CALLBACK,
     BROADCAST,
+    BROADCAST_CALLBACK,
     CHOICE,
     COMPILE,
     FIT,
@@ -23,6 +25,7 @@ from corpus import (
     RESULTS,
     SCHEDULE,
     SGD,
+    START,
     STARTERS_VERBOSE,
     STOP,
     TENSORBOARD,
@@ -32,36 +35,33 @@ from corpus import (
     VERBOSE,
     VISIBLE,
     WRAP,
-    Variant,
     own_callback,
     own_model,
 )
+from tests.corpus.variant import Variant, passage
 
-_START = "fashion_mnist.py"
-_IMPORT_TODO = "# TODO: Step 1: import Horovod's API for Keras, as hvd\n"
-_INIT_TODO = "# TODO: Step 1: initialise Horovod\n"
-_CALLBACK = BROADCAST[17:-2]
-_AVERAGING = AVERAGE[17:-2]
+_IMPORT_TODO = passage(START, "# TODO: Step 1: import")
+_INIT_TODO = passage(START, "# TODO: Step 1: init")
 
 _STEP_1 = (
-    Variant("imported but never initialised", 1, ((_IMPORT_TODO, IMPORT),), 1, _START),
-    Variant("init named but not called", 1, ((_IMPORT_TODO, IMPORT), (_INIT_TODO, "hvd.init  # noqa\n")), 1, _START),
-    Variant("initialised after the model", 1, ((_IMPORT_TODO, IMPORT), (MODEL, MODEL + INIT)), 1, _START),
-    Variant("initialised after compile", 1, ((_IMPORT_TODO, IMPORT), (COMPILE, COMPILE + INIT)), 1, _START),
-    Variant("initialised but not pinned", 1, ((_IMPORT_TODO, IMPORT), (_INIT_TODO, INIT)), 1, _START),
-    Variant("Horovod never imported", 1, ((IMPORT, ""),), 0),
+    Variant("imported but never initialised", 1, ((_IMPORT_TODO, IMPORT),), 1, START, in_ci=True),
+    Variant("init named but not called", 1, ((_IMPORT_TODO, IMPORT), (_INIT_TODO, "hvd.init  # noqa\n")), 1, START),
+    Variant("initialised after the model", 1, ((_IMPORT_TODO, IMPORT), (MODEL, MODEL + INIT)), 1, START),
+    Variant("initialised after compile", 1, ((_IMPORT_TODO, IMPORT), (COMPILE, COMPILE + INIT)), 1, START),
+    Variant("initialised but not pinned", 1, ((_IMPORT_TODO, IMPORT), (_INIT_TODO, INIT)), 1, START),
+    Variant("Horovod never imported", 1, ((IMPORT, ""),), 0, in_ci=True),
     Variant("no init before the local rank", 1, ((INIT, ""),), 0),
     Variant("init after the pinning", 1, ((INIT, ""), (PIN, PIN + INIT)), 0),
     Variant("init on several ranks only", 1, ((INIT, "if hvd.size() > 1:\n    hvd.init()\n"),), 0),
     Variant(
         "init only where there are GPUs", 1, ((INIT, ""), (PIN, PIN.replace("if gpus:\n", f"if gpus:\n    {INIT}"))), 1
     ),
-    Variant("another framework's Horovod", 1, ((IMPORT, "import horovod.torch as hvd\n"),), 0),
+    Variant("another framework's Horovod", 1, ((IMPORT, "import horovod.torch as hvd\n"),), 0, in_ci=True),
     Variant("pinned by rank", 1, ((CHOICE, "gpus[hvd.rank()]"),), 1),
     Variant("pinned by host", 1, ((CHOICE, "gpus[hvd.cross_rank()]"),), 1),
     Variant("always the first GPU", 1, ((CHOICE, "gpus[0]"),), 1),
     Variant("always the last local GPU", 1, ((CHOICE, "gpus[hvd.local_size() - 1]"),), 1),
-    Variant("GPU of the local size", 1, ((CHOICE, "gpus[hvd.local_size()]"),), 0),
+    Variant("GPU of the local size", 1, ((CHOICE, "gpus[hvd.local_size()]"),), 0, in_ci=True),
     Variant("GPU numbers from one on", 1, ((CHOICE, "gpus[hvd.local_rank() + 1]"),), 0),
     Variant("all GPUs visible", 1, ((VISIBLE, ""),), 1),
     Variant("every GPU made visible", 1, ((VISIBLE, '    tf.config.set_visible_devices(gpus, "GPU")\n'),), 1),
@@ -71,7 +71,7 @@ _STEP_1 = (
         ((VISIBLE, '    tf.config.set_visible_devices(gpus[hvd.local_rank() :], "GPU")\n'),),
         1,
     ),
-    Variant("GPUs hidden from all", 1, ((VISIBLE, '    tf.config.set_visible_devices([], "GPU")\n'),), 1),
+    Variant("GPUs hidden from all", 1, ((VISIBLE, '    tf.config.set_visible_devices([], "GPU")\n'),), 1, in_ci=True),
     Variant("no memory growth", 1, ((GROWTH, ""),), 1),
     Variant("memory growth turned off", 1, (("set_memory_growth(gpu, True)", "set_memory_growth(gpu, False)"),), 1),
     Variant("memory growth on the first GPU", 1, (("set_memory_growth(gpu,", "set_memory_growth(gpus[0],"),), 1),
@@ -81,7 +81,7 @@ _STEP_1 = (
         ((GROWTH, "    if hvd.rank() == 0:\n        tf.config.experimental.set_memory_growth(gpu, True)\n"),),
         1,
     ),
-    Variant("fails without GPUs", 1, ((GUARD, ""), ("if gpus:\n", "if True:\n")), 0),
+    Variant("fails without GPUs", 1, ((GUARD, ""), ("if gpus:\n", "if True:\n")), 0, in_ci=True),
     Variant("asks for GPUs", 1, ((LIST, f'{LIST}if not gpus:\n    raise SystemExit("no GPU here")\n'),), 0),
     Variant(
         "CUDA_VISIBLE_DEVICES by rank",
@@ -101,7 +101,13 @@ _STEP_1 = (
         ((LIST, f'os.environ["CUDA_VISIBLE_DEVICES"] = str(hvd.local_rank())\n{LIST}'), (GUARD, "")),
         0,
     ),
-    Variant("GPUs used before they are chosen", 1, ((LIST, f'{LIST}tf.config.list_logical_devices("GPU")\n'),), 0),
+    Variant(
+        "GPUs used before they are chosen",
+        1,
+        ((LIST, f'{LIST}tf.config.list_logical_devices("GPU")\n'),),
+        0,
+        in_ci=True,
+    ),
     Variant("pinned after tensors are made", 1, ((LIST, f"tf.zeros(1)\n{LIST}"),), 0),
     Variant("pinned after the model", 1, ((PIN, ""), (MODEL, MODEL + PIN)), 0),
     Variant("an argument of its own", 1, ((ARGS, f'parser.add_argument("--ranks", required=True)\n{ARGS}'),), 0),
@@ -109,22 +115,22 @@ _STEP_1 = (
 
 _STEP_2 = (
     Variant("pinned by rank at step 2", 2, ((CHOICE, "gpus[hvd.rank()]"),), 1),
-    Variant("no init at step 2", 2, ((INIT, ""),), 0),
+    Variant("no init at step 2", 2, ((INIT, ""),), 0, in_ci=True),
     Variant("verbose by local rank", 2, ((VERBOSE, "verbose = 1 if hvd.local_rank() == 0 else 0\n"),), 2),
     Variant("verbose by host", 2, ((VERBOSE, "verbose = 1 if hvd.cross_rank() == 0 else 0\n"),), 2),
     Variant("verbose the wrong way round", 2, ((VERBOSE, "verbose = 0 if hvd.rank() == 0 else 1\n"),), 2),
     Variant("verbose as the rank", 2, ((VERBOSE, "verbose = hvd.rank()\n"),), 2),
-    Variant("verbose on rank 1", 2, ((VERBOSE, "verbose = 1 if hvd.rank() == 1 else 0\n"),), 2),
+    Variant("verbose on rank 1", 2, ((VERBOSE, "verbose = 1 if hvd.rank() == 1 else 0\n"),), 2, in_ci=True),
     Variant("verbose on the last rank", 2, ((VERBOSE, "verbose = int(hvd.rank() == hvd.size() - 1)\n"),), 2),
     Variant("rank not called", 2, ((VERBOSE, "verbose = 1 if hvd.rank == 0 else 0\n"),), 2),
     Variant("rank compared with text", 2, ((VERBOSE, 'verbose = 1 if hvd.rank() == "0" else 0\n'),), 2),
     Variant("no rank reports", 2, ((VERBOSE, "verbose = 0\n"),), 2),
-    Variant("two lines on some ranks", 2, ((VERBOSE, "verbose = 1 if hvd.rank() == 0 else 2\n"),), 2),
+    Variant("two lines on some ranks", 2, ((VERBOSE, "verbose = 1 if hvd.rank() == 0 else 2\n"),), 2, in_ci=True),
     Variant("verbose set back", 2, ((VERBOSE, VERBOSE + STARTERS_VERBOSE),), 2),
     Variant("verbose under another name", 2, ((VERBOSE, f"verbosity{VERBOSE[7:]}{STARTERS_VERBOSE}"),), 2),
     Variant("fit not told verbose", 2, (("    verbose=verbose,\n", ""),), 2),
     Variant("fit told to be verbose", 2, (("    verbose=verbose,\n", "    verbose=1,\n"),), 2),
-    Variant("evaluate not told verbose", 2, (("(test_once, verbose=verbose)", "(test_once)"),), 2),
+    Variant("evaluate not told verbose", 2, (("(test_once, verbose=verbose)", "(test_once)"),), 2, in_ci=True),
     Variant("results printed everywhere", 2, ((RESULTS, RESULTS.replace("if verbose:", "if True:")),), 2),
     Variant("one of the results printed everywhere", 2, (('    print(f"Test acc', 'print(f"Test acc'),), 2),
     Variant("reporters on all ranks", 2, ((REPORTERS, REPORTERS.replace("if verbose:", "if True:")),), 2),
@@ -134,7 +140,7 @@ _STEP_2 = (
         (("    callbacks.append(PrintTotalTime())\n", ""), (STOP, f"{STOP}callbacks.append(PrintTotalTime())\n")),
         2,
     ),
-    Variant("TensorBoard's logs from every rank", 2, ((TENSORBOARD, TENSORBOARD.lstrip()),), 2),
+    Variant("TensorBoard's logs from every rank", 2, ((TENSORBOARD, TENSORBOARD.lstrip()),), 2, in_ci=True),
     Variant("callbacks for rank 0 only", 2, ((GIVEN, "    callbacks=callbacks if verbose else None,\n"),), 2),
     Variant("the schedule on rank 0 only", 2, ((SCHEDULE, f"if verbose:\n    {SCHEDULE}"),), 2),
     Variant("training on rank 0 only", 2, ((FIT, "verbose and model.fit(\n"),), 2),
@@ -147,6 +153,7 @@ _STEP_2 = (
             ("=(batch for batch in test_iter)", "=(batch for batch in test_iter) if verbose else None"),
         ),
         2,
+        in_ci=True,
     ),
     Variant("a greeting from every rank", 2, ((VERBOSE, f'{VERBOSE}print("This is rank", hvd.rank())\n'),), 2),
     Variant("the model's summary from every rank", 2, ((MODEL, f"{MODEL}model.summary()\n"),), 2),
@@ -155,22 +162,28 @@ _STEP_2 = (
 _STEP_3 = (
     Variant("sum of gradients", 3, ((WRAP, "opt = hvd.DistributedOptimizer(opt, op=hvd.Sum)\n"),), 3),
     Variant("wrapped and thrown away", 3, ((WRAP, "hvd.DistributedOptimizer(opt)\n"),), 3),
-    Variant("the unwrapped one compiled", 3, ((WRAP, "parallel = hvd.DistributedOptimizer(opt)\n"),), 3),
+    Variant("the unwrapped one compiled", 3, ((WRAP, "parallel = hvd.DistributedOptimizer(opt)\n"),), 3, in_ci=True),
     Variant("wrapped after compile", 3, ((WRAP, ""), (COMPILE, COMPILE + WRAP)), 3),
     Variant("made anew after wrapping", 3, ((WRAP, WRAP + SGD),), 3),
     Variant("another optimizer given to compile", 3, (("optimizer=opt", 'optimizer="sgd"'),), 3),
     Variant("wrapped on rank 0 only", 3, ((WRAP, f"if hvd.rank() == 0:\n    {WRAP}"),), 0),
-    Variant("wrapped where the local rank is 0", 3, ((WRAP, f"if hvd.local_rank() == 0:\n    {WRAP}"),), 0),
+    Variant("wrapped where the local rank is 0", 3, ((WRAP, f"if hvd.local_rank() == 0:\n    {WRAP}"),), 0, in_ci=True),
     Variant("wrapped on all ranks but 0", 3, ((WRAP, f"if not verbose:\n    {WRAP}"),), 0),
     Variant("wrapped only where there are GPUs", 3, ((WRAP, f"if gpus:\n    {WRAP}"),), 3),
     Variant("wrapped only on one host", 3, ((WRAP, f"if hvd.local_size() == hvd.size():\n    {WRAP}"),), 3),
     Variant("wrapped twice", 3, ((WRAP, WRAP + WRAP),), 0),
-    Variant("the class wrapped", 3, ((SGD, "opt = tf.keras.optimizers.SGD\n"),), 0),
+    Variant("the class wrapped", 3, ((SGD, "opt = tf.keras.optimizers.SGD\n"),), 0, in_ci=True),
     Variant("schedule times the ranks", 3, (("return args.base_lr *", "return hvd.size() * args.base_lr *"),), 3),
     Variant("rate times the ranks", 3, (("args.base_lr", "hvd.size() * args.base_lr"),), 3),
     Variant("loss divided by the ranks", 3, (("optimizer=opt,", "optimizer=opt, loss_weights=[1 / hvd.size()],"),), 3),
     Variant("schedule divided by the ranks", 3, (("return args.base_lr *", "return args.base_lr / hvd.size() *"),), 3),
-    Variant("momentum added", 3, (("learning_rate=args.base_lr)", "learning_rate=args.base_lr, momentum=0.9)"),), 3),
+    Variant(
+        "momentum added",
+        3,
+        (("learning_rate=args.base_lr)", "learning_rate=args.base_lr, momentum=0.9)"),),
+        3,
+        in_ci=True,
+    ),
     Variant("another kind of optimizer", 3, (("tf.keras.optimizers.SGD(", "tf.keras.optimizers.Adam("),), 3),
     Variant(
         "gradients summed in a training step",
@@ -204,6 +217,7 @@ _STEP_3 = (
             "gradients[0] = hvd_tf.allreduce(gradients[0])",
         ),
         3,
+        in_ci=True,
     ),
     Variant("verbose by local rank at step 3", 3, ((VERBOSE, "verbose = 1 if hvd.local_rank() == 0 else 0\n"),), 2),
 )
@@ -222,25 +236,25 @@ def _broadcast_once(line: str) -> tuple[tuple[str, str], ...]:
 
 
 _STEP_4 = (
-    Variant("broadcast made but not appended", 4, ((BROADCAST, f"broadcast = {_CALLBACK}\n"),), 4),
-    Variant("broadcast in another list", 4, ((BROADCAST, f"horovod_callbacks = [{_CALLBACK}]\n"),), 4),
+    Variant("broadcast made but not appended", 4, ((BROADCAST, f"broadcast = {BROADCAST_CALLBACK}\n"),), 4),
+    Variant("broadcast in another list", 4, ((BROADCAST, f"horovod_callbacks = [{BROADCAST_CALLBACK}]\n"),), 4),
     Variant("list emptied after the broadcast", 4, ((BROADCAST, BROADCAST + LIST_OF_CALLBACKS),), 4),
-    Variant("broadcast appended after fit", 4, ((BROADCAST, ""), (TEST_ONCE, BROADCAST + TEST_ONCE)), 4),
+    Variant("broadcast appended after fit", 4, ((BROADCAST, ""), (TEST_ONCE, BROADCAST + TEST_ONCE)), 4, in_ci=True),
     Variant(
         "broadcast given to evaluate",
         4,
-        ((BROADCAST, ""), ("(test_once, ", f"(test_once, callbacks=[{_CALLBACK}], ")),
+        ((BROADCAST, ""), ("(test_once, ", f"(test_once, callbacks=[{BROADCAST_CALLBACK}], ")),
         4,
     ),
     Variant("weights of rank 1", 4, (("Callback(0)", "Callback(1)"),), 4),
     Variant("weights of the last rank", 4, (("Callback(0)", "Callback(root_rank=hvd.size() - 1)"),), 4),
     Variant("each rank its own root", 4, (("Callback(0)", "Callback(hvd.rank())"),), 4),
-    Variant("each local rank its own root", 4, (("Callback(0)", "Callback(hvd.local_rank())"),), 4),
+    Variant("each local rank its own root", 4, (("Callback(0)", "Callback(hvd.local_rank())"),), 4, in_ci=True),
     Variant("no root rank", 4, (("Callback(0)", "Callback()"),), 0),
     Variant("the callback's class appended", 4, (("Callback(0)", "Callback"),), 0),
     Variant("the callback sought in hvd", 4, (("hvd.callbacks.Broad", "hvd.Broad"),), 0),
     Variant("no callbacks in this API", 4, ((IMPORT, "import horovod.tensorflow as hvd\n"),), 0),
-    Variant("broadcast on rank 0 only", 4, ((BROADCAST, f"if verbose:\n    {BROADCAST}"),), 4),
+    Variant("broadcast on rank 0 only", 4, ((BROADCAST, f"if verbose:\n    {BROADCAST}"),), 4, in_ci=True),
     Variant("broadcast among two ranks only", 4, ((BROADCAST, f"if hvd.size() == 2:\n    {BROADCAST}"),), 4),
     Variant("broadcast on all ranks but 0", 4, ((BROADCAST, f"if hvd.rank() != 0:\n    {BROADCAST}"),), 4),
     Variant("broadcast only where there are GPUs", 4, ((BROADCAST, f"if gpus:\n    {BROADCAST}"),), 4),
@@ -250,6 +264,7 @@ _STEP_4 = (
         4,
         _broadcast_once("hvd_tf.broadcast_variables(create_model().variables, root_rank=0)\n"),
         4,
+        in_ci=True,
     ),
     Variant(
         "last layer alone broadcast",
@@ -280,6 +295,7 @@ _STEP_4 = (
         4,
         _broadcast_once("for variable in model.variables:\n    hvd_tf.broadcast(variable, root_rank=0)\n"),
         4,
+        in_ci=True,
     ),
     Variant(
         "broadcast after an epoch",
@@ -311,7 +327,7 @@ _STEP_4 = (
 _UNSHARED = "steps_per_epoch=len(train_iter),"
 
 _STEP_5 = (
-    Variant("training not shared", 5, ((TRAIN, _UNSHARED),), 5),
+    Variant("training not shared", 5, ((TRAIN, _UNSHARED),), 5, in_ci=True),
     Variant("validation not shared", 5, ((VALIDATE, "validation_steps=3 * len(test_iter),"),), 5),
     Variant("validation left as it was", 5, ((VALIDATE, "validation_steps=len(test_iter),"),), 5),
     Variant("one pass over the test set", 5, ((VALIDATE, "validation_steps=len(test_iter) // hvd.size(),"),), 5),
@@ -326,6 +342,7 @@ _STEP_5 = (
             (VALIDATE, "validation_steps=len(test_iter) // hvd.size(),"),
         ),
         5,
+        in_ci=True,
     ),
     Variant("validation divided twice", 5, ((VALIDATE, f"{VALIDATE[:-1]} // hvd.size(),"),), 5),
     Variant(
@@ -336,12 +353,12 @@ _STEP_5 = (
     ),
     Variant("training divided by the local size", 5, ((TRAIN, f"{TRAIN[:-11]}hvd.local_size(),"),), 5),
     Variant("divided by two", 5, (("// hvd.size()", "// 2"),), 5),
-    Variant("validation divided by two", 5, ((VALIDATE, "validation_steps=3 * len(test_iter) // 2,"),), 5),
+    Variant("validation divided by two", 5, ((VALIDATE, "validation_steps=3 * len(test_iter) // 2,"),), 5, in_ci=True),
     Variant("multiplied", 5, ((TRAIN, "steps_per_epoch=len(train_iter) * hvd.size(),"),), 5),
     Variant("images in place of batches", 5, ((TRAIN, "steps_per_epoch=len(x_train) // hvd.size(),"),), 5),
     Variant("test images in place of batches", 5, ((VALIDATE, "validation_steps=3 * len(x_test) // hvd.size(),"),), 5),
     Variant("divided twice", 5, ((TRAIN, "steps_per_epoch=len(train_iter) // hvd.size() // hvd.size(),"),), 5),
-    Variant("training and test set confused", 5, (("len(test_iter)", "len(train_iter)"),), 5),
+    Variant("training and test set confused", 5, (("len(test_iter)", "len(train_iter)"),), 5, in_ci=True),
     Variant("training by the test set's batches", 5, ((TRAIN, "steps_per_epoch=len(test_iter) // hvd.size(),"),), 5),
     Variant("shared on rank 0 only", 5, ((TRAIN, f"{TRAIN[:-1]} if verbose else len(train_iter),"),), 5),
     Variant("divided by the rank and one", 5, ((TRAIN, "steps_per_epoch=len(train_iter) // (hvd.rank() + 1),"),), 5),
@@ -359,6 +376,7 @@ _STEP_5 = (
             (TRAIN, "steps_per_epoch=len(x_train) // args.batch_size // hvd.size(),"),
         ),
         5,
+        in_ci=True,
     ),
     Variant(
         "one share for all ranks",
@@ -381,7 +399,7 @@ _STEP_5 = (
         (("    (batch for batch in train_iter),\n", "    (train_iter[i] for i in range(len(train_iter))),\n"),),
         5,
     ),
-    Variant("divided by the rank", 5, ((TRAIN, "steps_per_epoch=len(train_iter) // hvd.rank(),"),), 0),
+    Variant("divided by the rank", 5, ((TRAIN, "steps_per_epoch=len(train_iter) // hvd.rank(),"),), 0, in_ci=True),
     Variant("size not called", 5, ((TRAIN, "steps_per_epoch=len(train_iter) // hvd.size,"),), 0),
     Variant("weights of rank 1 at step 5", 5, (("Callback(0)", "Callback(1)"),), 4),
 )
@@ -404,18 +422,19 @@ _STEP_6 = (
     Variant(
         "averaged last in the call of fit",
         6,
-        ((AVERAGE, ""), (GIVEN, f"    callbacks=[*callbacks, {_AVERAGING}],\n")),
+        ((AVERAGE, ""), (GIVEN, f"    callbacks=[*callbacks, {AVERAGE_CALLBACK}],\n")),
         6,
+        in_ci=True,
     ),
     Variant("stopping inserted at the front", 6, ((STOP, STOP.replace("append(", "insert(0, ")),), 6),
     Variant("callbacks in reverse", 6, ((GIVEN, "    callbacks=callbacks[::-1],\n"),), 6),
-    Variant("averaging made but not appended", 6, ((AVERAGE, f"average = {_AVERAGING}\n"),), 6),
-    Variant("averaging in another list", 6, ((AVERAGE, f"horovod_callbacks = [{_AVERAGING}]\n"),), 6),
-    Variant("averaging appended after fit", 6, ((AVERAGE, ""), (TEST_ONCE, AVERAGE + TEST_ONCE)), 6),
+    Variant("averaging made but not appended", 6, ((AVERAGE, f"average = {AVERAGE_CALLBACK}\n"),), 6),
+    Variant("averaging in another list", 6, ((AVERAGE, f"horovod_callbacks = [{AVERAGE_CALLBACK}]\n"),), 6),
+    Variant("averaging appended after fit", 6, ((AVERAGE, ""), (TEST_ONCE, AVERAGE + TEST_ONCE)), 6, in_ci=True),
     Variant(
         "averaging given to evaluate",
         6,
-        ((AVERAGE, ""), ("(test_once, ", f"(test_once, callbacks=[{_AVERAGING}], ")),
+        ((AVERAGE, ""), ("(test_once, ", f"(test_once, callbacks=[{AVERAGE_CALLBACK}], ")),
         6,
     ),
     Variant("averaged on rank 0 only", 6, ((AVERAGE, f"if verbose:\n    {AVERAGE}"),), 6),
@@ -438,6 +457,7 @@ _STEP_6 = (
             (AVERAGE, "callbacks.append(AverageMetrics())\n"),
         ),
         6,
+        in_ci=True,
     ),
     Variant(
         "only what stops is averaged",
@@ -458,7 +478,7 @@ _STEP_6 = (
     Variant("averaged only where there are GPUs", 6, ((AVERAGE, f"if gpus:\n    {AVERAGE}"),), 6),
     Variant("the averaging callback sought in hvd", 6, (("hvd.callbacks.Metric", "hvd.Metric"),), 0),
     Variant("the averaging callback's class appended", 6, (("AverageCallback()", "AverageCallback"),), 0),
-    Variant("stopping on rank 0 only", 6, ((STOP, f"if verbose:\n    {STOP}"),), 6),
+    Variant("stopping on rank 0 only", 6, ((STOP, f"if verbose:\n    {STOP}"),), 6, in_ci=True),
     Variant("no stopping at all", 6, ((STOP, ""),), 6),
     Variant("stopping by the training's accuracy", 6, (('logs["val_accuracy"]', 'logs["accuracy"]'),), 6),
     Variant(
@@ -485,6 +505,7 @@ _STEP_6 = (
             _AT_END, _LOOP, '    if name == "val_loss":', "        logs[name] = float(hvd.allreduce(float(value)))"
         ),
         6,
+        in_ci=True,
     ),
     Variant(
         "means kept in another dictionary",
@@ -516,7 +537,7 @@ _STEP_6 = (
         ),
         6,
     ),
-    Variant("epoch not shared at step 6", 6, ((TRAIN, _UNSHARED),), 5),
+    Variant("epoch not shared at step 6", 6, ((TRAIN, _UNSHARED),), 5, in_ci=True),
     Variant("fit renamed", 6, ((FIT, "model.train(\n"),), 0),
 )
 

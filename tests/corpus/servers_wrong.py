@@ -1,0 +1,82 @@
+"""Wrong scripts of steps 15 and 16, parameter servers and the evaluator: each has one mistake that learners make."""
+
+from tests.corpus.servers_passages import (
+    BACKUP,
+    CREATOR,
+    END,
+    FIT_STEPS,
+    FOLDER,
+    NO_GPU,
+    ONCE,
+    ONE_GPU,
+    PARTITIONER,
+    SAVE,
+    SCOPE,
+    STEPS,
+)
+from tests.corpus.variant import Variant
+
+WRONG = (
+    Variant("nothing done at step 15", 15, (), 15, ONE_GPU, in_ci=True),
+    Variant("no partitioner", 15, ((PARTITIONER, ""),), 15),
+    Variant("cut down to the last byte", 15, (("256 << 10", "1 << 10"),), 15),
+    Variant("cut into one part", 15, (('max_shards=resolver.cluster_spec().num_tasks("ps")', "max_shards=1"),), 15),
+    Variant(
+        "everything cut",
+        15,
+        (
+            (
+                PARTITIONER,
+                "    variable_partitioner=tf.distribute.experimental.partitioners.FixedShardsPartitioner(2),\n",
+            ),
+        ),
+        15,
+    ),
+    Variant("the coordinator keeps the GPUs", 15, ((NO_GPU, ""),), 15),
+    Variant("the model outside of the scope", 15, ((SCOPE, "model = make_model()\n"),), 15),
+    Variant(
+        "another strategy",
+        15,
+        (
+            (
+                "strategy = tf.distribute.ParameterServerStrategy(\n    resolver,\n" + PARTITIONER + ")\n",
+                "strategy = tf.distribute.get_strategy()\n",
+            ),
+            (CREATOR, "    train_data(tf.distribute.InputContext()),\n"),
+        ),
+        15,
+    ),
+    Variant("no backup", 15, ((BACKUP, ""),), 15),
+    Variant(
+        "steps of one image each", 15, ((STEPS, 'steps_per_epoch = mobilenet.count(f"{args.data_dir}/train")\n'),), 15
+    ),
+    Variant("a constant number of steps", 15, ((STEPS, "steps_per_epoch = 3\n"),), 15),
+    Variant("no number of steps", 15, ((FIT_STEPS, ""),), 0),
+    Variant("data that exist on the coordinator", 15, ((CREATOR, "    train_data,\n"),), 0),
+    Variant("the trained model is not saved", 15, ((SAVE, ""),), 15),
+    Variant(
+        "the coordinator serves, too",
+        15,
+        (
+            (
+                "with strategy.scope():",
+                "tf.distribute.Server(resolver.cluster_spec(), 'chief', 0).join()\nwith strategy.scope():",
+            ),
+        ),
+        0,
+    ),
+    Variant("nothing done at step 16", 16, (), 16, ONCE),
+    Variant("the first checkpoint alone", 16, ((END, "    max_evaluations=1,\n"),), 16),
+    Variant("without an end", 16, ((END, ""),), 0),
+    Variant("another folder", 16, ((FOLDER, '    f"{args.log_dir}/models",\n'),), 0),
+    Variant(
+        "an evaluator in the training's cluster",
+        16,
+        (("images = mobilenet", "strategy = tf.distribute.MultiWorkerMirroredStrategy()\nimages = mobilenet"),),
+        0,
+    ),
+    Variant("no curve", 16, (("    callbacks=callbacks,\n", ""),), 16),
+    Variant("the evaluator keeps the GPUs", 16, ((NO_GPU.replace("\n", ""), "pass"),), 16),
+    Variant("another network", 16, (("args.classes, args.alpha)", "args.classes, 2 * args.alpha)"),), 0),
+    Variant("the evaluator thinks it is the chief", 16, (('task_type != "evaluator"', 'task_type != "chief"'),), 0),
+)

@@ -16,16 +16,17 @@ from pathlib import Path
 import nbformat
 import psutil
 
-from course import launch, steps
+from course import launch
 from course.steps import ROOT, Step
-from grader import plans
-from grader.plans import CLUSTERS
+from grader import checks
+from grader.checks.training import CLUSTERS
 from tests.corpus import CORRECT, WRONG
 from tests.school import School
 
 LEARNERS = 50
 KILLS = 20
-GRADED = steps.up_to(6)
+PART = checks.of(6)
+GRADED = [check.step for check in PART.checks]
 
 
 def measure() -> dict:
@@ -112,16 +113,16 @@ def _grade_plainly(folder: Path, school: School, clusters: int) -> float:
     for step in GRADED:
         notebook = nbformat.v4.new_notebook()
         commands = [
-            ["mpirun", "-np", str(plan.hosts * plan.slots), sys.executable, step.script, *plan.arguments]
-            for plan in plans.plan(steps.up_to(step.number))[:clusters]
+            ["mpirun", "-np", str(cluster.size), sys.executable, step.script, *cluster.arguments]
+            for cluster in PART.clusters(step.number)[:clusters]
         ]
-        for check in steps.up_to(step.number):
+        for check in PART.up_to(step.number):
             cell = nbformat.v4.new_code_cell(
                 f"import subprocess\nfor command in {commands}:\n"
                 "    subprocess.run(command, check=True, capture_output=True)"
             )
             cell.metadata.nbgrader = {"schema_version": 3, "grade": True, "solution": False, "locked": True}
-            cell.metadata.nbgrader |= {"task": False, "grade_id": check.name, "points": 10, "cell_type": "code"}
+            cell.metadata.nbgrader |= {"task": False, "grade_id": check.step.name, "points": 10, "cell_type": "code"}
             notebook.cells.append(cell)
         for place in (folder / "source" / step.name, folder / "submitted" / "learner" / step.name):
             place.mkdir(parents=True)

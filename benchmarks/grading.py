@@ -5,7 +5,6 @@ import json
 import multiprocessing
 import os
 import resource
-import runpy
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
@@ -21,14 +19,18 @@ import nbformat
 import psutil
 from nbclient import NotebookClient
 
-from course import launch, steps
-from course.steps import ROOT
-from grader import plans, sandbox
+from course import launch
+from course.steps import ROOT, SOLUTIONS
+from grader import checks
+from grader.facts import HorovodFacts
+from grader.job import Job
+from grader.runner import sandbox, supervisor
 from tests.corpus import CORRECT, WRONG
 
 SUBMISSIONS = 60
 STEP = 6
-PLAN = plans.plan(steps.up_to(STEP))
+PART = checks.of(STEP)
+CLUSTERS = PART.clusters(STEP)
 PLAIN = 3  # submissions graded the plain way: its rate does not change with their number
 JOBS = 2
 
@@ -79,7 +81,7 @@ def _busy() -> float:
 
 
 def _grade_plainly(folder: Path) -> None:
-    command = ["mpirun", "-np", "2", sys.executable, "fashion_mnist.py", *PLAN[0].arguments]
+    command = ["mpirun", "-np", "2", sys.executable, "fashion_mnist.py", *CLUSTERS[0].arguments]
     cell = f"import subprocess\nsubprocess.run({command}, capture_output=True)"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for _ in range(STEP)])
     NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}).execute(env=launch.environment(2))
@@ -93,18 +95,17 @@ def _bare_fits() -> float:
 
 def _fit_barely() -> float:
     os.environ.update(sandbox.environment())
-    from grader import probe, ranks
+    from grader.sandboxed import horovod_recorder, rank
+    from grader.sandboxed.recorder import Recorder
 
-    def run(script, arguments, gpus, rank, board):
-        sys.argv = [script, *arguments]
-        runpy.run_path(script, run_name="__main__")
-        return {"error": None}
+    def run(script, topology, number, board):
+        recorder = Recorder(script, number, board, HorovodFacts())
+        recorder.run(topology.arguments)
+        return recorder
 
-    probe.run = run
+    horovod_recorder.run = run
     with tempfile.TemporaryDirectory() as folder:
-        job = {"script": (ROOT / "solutions" / "fashion_mnist_solution.py").read_text(), "name": "fashion_mnist.py"}
-        job |= {"folder": folder, "seconds": 300, "programs": {}}
-        job["topologies"] = [asdict(topology) for topology in PLAN]
-        ranks.run(job, lambda: None)
+        text = (SOLUTIONS / PART.solution).read_text()
+        supervisor.run(Job(text, PART.script, folder, 300, CLUSTERS, {}), rank.run, lambda: None)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

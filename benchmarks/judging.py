@@ -13,7 +13,7 @@ from grader.runner.pool import Pool
 
 REPEATS = 7
 SOLUTION = steps.get(6).solution
-ARGUMENTS = checks.of(6).of(6).clusters[0].arguments
+ARGUMENTS = checks.of(6).clusters(6)[0].arguments
 
 
 def measure() -> dict:

@@ -11,7 +11,7 @@ from rich.progress import track
 
 from course import steps
 from grader.classroom import verdicts
-from grader.report import Report
+from grader.report.data import Report
 from tests.corpus import PARTS
 
 TURNS = Path(__file__).with_name("turns")
@@ -32,7 +32,7 @@ def measure(part: str, times: int) -> dict:
         row, store = order
         text = row.text()
         script = text if isinstance(text, bytes) else text.encode()
-        return Report.from_json(verdicts.of(script, steps.get(row.step), store)["report"])
+        return Report.from_published(verdicts.of(script, steps.get(row.step), store)["report"])
 
     with ThreadPoolExecutor(JOBS) as threads:
         orders = [(row, store) for store in stores for row in rows]

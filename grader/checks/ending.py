@@ -1,4 +1,4 @@
-"""How the ranks ended: the check that a program runs to its end, which every judgement has, by what was seen outside."""
+"""The check that a program runs to its end on every rank, which every judgement has."""
 
 from typing import Any
 

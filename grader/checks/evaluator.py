@@ -54,8 +54,9 @@ def evaluator(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source) 
                 source.line_of("max_evaluations", "SidecarEvaluator", "evaluate"),
             )
         if rank.facts.gpus:
+            gpus = ", ".join(map(str, rank.facts.gpus))
             return Finding(
-                f"{rank.where} can see GPUs {', '.join(map(str, rank.facts.gpus))}, on which others train. Expected: none.",
+                f"{rank.where} can see GPUs {gpus}, on which others train. Expected: none.",
                 source.line_of("set_visible_devices", "SidecarEvaluator"),
             )
         if not rank.facts.logs:

@@ -11,7 +11,6 @@ from course.figures.style import GREY, box, canvas, plots, rank_colour
 from grader.facts import HorovodFacts, Rank, Runs
 from grader.job import BASE_LR
 
-
 Ranks = list[Rank[HorovodFacts]]  # of one topology
 
 

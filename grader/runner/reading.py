@@ -63,7 +63,7 @@ class UnreadableError(Exception):
 
 
 class NoScriptError(Exception):
-    """The file is not the learner's program; the message, for the learner, says what it is, and line where that shows."""
+    """The file is not the learner's program; the message says what it is, and line, if any, where that shows."""
 
     def __init__(self, message: str, line: int | None = None):
         """Say what the file is."""

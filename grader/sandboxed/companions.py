@@ -20,7 +20,7 @@ PATIENCE = 8  # seconds
 
 
 class Paced(Callback):
-    """Makes a training wait at the end of each epoch until an evaluator has evaluated as often, some seconds at most."""
+    """Makes a training wait after each epoch until an evaluator has evaluated as often, some seconds at most."""
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Wait."""

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from course.steps import get
-from grader.report import Report
+from grader.report.data import Report
 
 SOLUTION = get(6).solution.read_text()
 STARTER = get(3).starter.read_text()  # after step 2: trains, and lacks step 3
@@ -86,11 +86,11 @@ LYING = (
     Hostile("patches hvd", inside("hvd.DistributedOptimizer = lambda opt: opt", SOLUTION), "own gradient", REVIEW),
     Hostile("patches tf", inside("tf.GradientTape.gradient = None", SOLUTION), r"model\.fit\(\nTypeError: 'NoneType' object is not callable", REVIEW),
     # The rank ends by itself, but cannot report.
-    Hostile("patches json", inside("import json\njson.dump = lambda *a, **k: None", SOLUTION), "exit status 0", REVIEW),
-    Hostile("patches the probe", inside("import grader.probe\ngrader.probe.Probe.note = None", SOLUTION), r"(?s)hvd\.local_size\(\).*TypeError: 'NoneType' object is not callable", REVIEW),
-    Hostile("finds the probe by gc", inside("import gc\nfound = [o for o in gc.get_objects() if type(o).__name__ == 'Probe']", SOLUTION), "imports gc", REVIEW),
-    Hostile("finds the probe by frames", inside("import sys\nframe = sys._getframe()", SOLUTION), r"uses sys\._getframe", REVIEW),
-    Hostile("finds the probe by modules", inside("import sys\nprobe = sys.modules.get('grader.probe')", SOLUTION), r"uses sys\.modules", REVIEW),
+    Hostile("patches json", inside("import json\njson.dumps = lambda *a, **k: None", SOLUTION), "exit status 0", REVIEW),
+    Hostile("patches the recorder", inside("from grader.sandboxed import recorder\nrecorder.Recorder.note = None", SOLUTION), r"(?s)hvd\.local_size\(\).*TypeError: 'NoneType' object is not callable", REVIEW),
+    Hostile("finds the recorder by gc", inside("import gc\nfound = [o for o in gc.get_objects() if type(o).__name__ == 'HorovodRecorder']", SOLUTION), "imports gc", REVIEW),
+    Hostile("finds the recorder by frames", inside("import sys\nframe = sys._getframe()", SOLUTION), r"uses sys\._getframe", REVIEW),
+    Hostile("finds the recorder by modules", inside("import sys\nrecorder = sys.modules.get('grader.sandboxed.recorder')", SOLUTION), r"uses sys\.modules", REVIEW),
     Hostile("ctypes", inside("import ctypes", SOLUTION), "imports ctypes", REVIEW),
     Hostile("reads the solution", inside("text = open('../solutions/fashion_mnist_solution.py').read()"), r"No such file or directory: .*_solution\.py"),
     Hostile("looks at /proc", inside("maps = open('/proc/self/maps').read()", SOLUTION), "mentions /proc", REVIEW),

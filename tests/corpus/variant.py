@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from course import steps
 from course.steps import SOLUTIONS
-from grader.report import Report
+from grader.report.data import Report
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ import pytest
 from rich.console import Console
 
 from course import run
-from course.steps import ROOT, STEPS, up_to
+from course.steps import ROOT, STEPS
+from grader import checks
 from tests.conftest import listen_to_interrupts
 
 pytestmark = pytest.mark.slow
@@ -138,9 +139,9 @@ def test_every_lesson_shows_figures_and_has_a_page(course, step):
 
 def test_every_check_in_a_lesson_passes_its_solution(course, step):
     _, out, _ = course
-    if step.check:
+    if step.has_exercise:
         last = nbformat.read(out / f"{step.name}.ipynb", as_version=4).cells[-1]
-        points = 10 * len(up_to(step.number))
+        points = sum(check.points for check in checks.of(step.number).up_to(step.number))
         assert f"Passed: {points} of {points} points" in last.outputs[-1].data["text/html"]
 
 

@@ -78,8 +78,8 @@ def _epoch(rank: Rank[HorovodFacts], number: int, epoch: Epoch, size: int, sourc
     least, most = 3 * (COUNTED.test_batches // size), 3 * -(-COUNTED.test_batches // size)
     if epoch.validation_steps > most or (epoch.validation_steps < least and not cut_short):
         return Finding(
-            f"{where} takes {epoch.validation_steps} validation steps. Expected: {3 * COUNTED.test_batches // size}, its "
-            "share of three passes over the test set.",
+            f"{where} takes {epoch.validation_steps} validation steps. Expected: "
+            f"{3 * COUNTED.test_batches // size}, its share of three passes over the test set.",
             source.line_of("validation_steps") or line,
             explains=breaks,
         )

@@ -62,10 +62,8 @@ def _pinned(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Sour
             continue  # rank 0 has one: it is step 2's to say that all have to
         line = rank.facts.lines.get("gpu") or source.line_of("set_visible_devices", "CUDA_VISIBLE_DEVICES")
         if rank.facts.gpus != right.facts.gpus:
-            return Finding(
-                f"{rank.where} can see {_gpus(rank.facts.gpus)}. Expected: {_gpus(right.facts.gpus)}, by its local rank.",
-                line,
-            )
+            seen, expected_gpus = _gpus(rank.facts.gpus), _gpus(right.facts.gpus)
+            return Finding(f"{rank.where} can see {seen}. Expected: {expected_gpus}, by its local rank.", line)
         if not set(right.facts.memory_growth) <= set(rank.facts.memory_growth):
             line = source.line_of("set_memory_growth") or line
             return Finding(

@@ -1,4 +1,4 @@
-"""The clock counts what time processes have had, and not what others took of their cores."""
+"""The time budget counts the time that processes could compute, and not what others took of their cores."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from grader.clock import SLOWEST, Clock
+from grader.runner.budget import SLOWEST, Budget
 
 SECONDS = 2  # of a core
 
@@ -34,25 +34,25 @@ def ran(processes):
     return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
-def counted(clock, processes):
-    """Return the seconds that the clock counts until the processes have run for some more, and those that it should."""
-    clock.look(process.pid for process in processes)
-    before, began = clock.had, ran(processes)
+def counted(budget, processes):
+    """Return the seconds that the budget counts until the processes have run for more, and those that it should."""
+    budget.look(process.pid for process in processes)
+    before, began = budget.had, ran(processes)
     while ran(processes) < began + SECONDS:
         with contextlib.suppress(psutil.TimeoutExpired):
             processes[0].wait(0.1)
-    passed = clock.look(process.pid for process in processes)
-    return clock.had - before, max(ran(processes) - began, SLOWEST * passed)
+    passed = budget.look(process.pid for process in processes)
+    return budget.had - before, max(ran(processes) - began, SLOWEST * passed)
 
 
 def test_what_others_take_of_a_core_does_not_count(spin):
     alone, _, _ = spin(), spin(), spin()
     later = []
-    had, should = counted(Clock(lambda: later.append(1)), [alone])
+    had, should = counted(Budget(lambda: later.append(1)), [alone])
     assert had == pytest.approx(should, rel=0.25)
     assert later, "somebody was called for what did not count"
 
 
 def test_what_processes_take_from_each_other_does_count(spin):
-    had, should = counted(Clock(), [spin(), spin(), spin()])
+    had, should = counted(Budget(), [spin(), spin(), spin()])
     assert had == pytest.approx(should, rel=0.25)

@@ -14,9 +14,10 @@ import pytest
 
 from course import steps
 from course.steps import ROOT
-from grader import sandbox
-from grader.plans import CLUSTERS, plan
-from grader.pool import NoVerdictError, OverrunError, Pool
+from grader import checks
+from grader.checks.training import CLUSTERS
+from grader.runner import sandbox
+from grader.runner.pool import NoVerdictError, OverrunError, Pool
 
 pytestmark = pytest.mark.slow
 
@@ -30,14 +31,14 @@ def pool():
 
 def printed(pool, script: str, topology: str = "one-host") -> list[str]:
     """Run a script and return what its ranks printed there."""
-    return [rank["stdout"].strip() for rank in pool.run(script, "script.py", CLUSTERS)["topologies"][topology]]
+    return [rank.stdout.strip() for rank in pool.run(script, "script.py", CLUSTERS).topologies[topology]]
 
 
 def test_ranks_know_their_place(pool):
     told = "import horovod.tensorflow as hvd\nhvd.init()\n"
     told += "print(hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size())"
-    answer = pool.run(told, "script.py", CLUSTERS)["topologies"]
-    places = {name: [rank["stdout"].strip() for rank in ranks] for name, ranks in answer.items()}
+    answer = pool.run(told, "script.py", CLUSTERS).topologies
+    places = {name: [rank.stdout.strip() for rank in ranks] for name, ranks in answer.items()}
     assert places == {
         "one-host": ["0 2 0 2", "1 2 1 2"],
         "two-hosts": ["0 2 0 1", "1 2 0 1"],
@@ -84,7 +85,7 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
 
     def run_bomb():
         try:
-            outcomes.append(pool.run(bomb, "script.py", CLUSTERS, seconds=20)["topologies"]["one-host"][0]["ended_for"])
+            outcomes.append(pool.run(bomb, "script.py", CLUSTERS, seconds=20).topologies["one-host"][0].ended_for)
         except OverrunError:
             outcomes.append("overrun")
 
@@ -93,13 +94,13 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
     assert printed(
         pool, "import threading\nfor _ in range(20):\n    threading.Thread(target=print).start()\nprint('fine')"
     )
-    honest = pool.run(steps.get(6).solution.read_text(), "script.py", plan(steps.up_to(4)))
-    assert all(rank["exit"] == 0 for ranks in honest["topologies"].values() for rank in ranks)
+    honest = pool.run(steps.get(6).solution.read_text(), "script.py", checks.of(4).clusters(4))
+    assert all(rank.exit == 0 for ranks in honest.topologies.values() for rank in ranks)
     beside.join()
     assert outcomes[0] in ("time", "overrun", "memory")
 
 
-def test_the_warm_process_is_made_again_when_it_is_gone(pool):
+def test_the_fork_server_is_started_again_when_it_is_gone(pool):
     pool.process.kill()
     pool.process.wait()
     assert printed(pool, "print('again')") == ["again", "again"]
@@ -124,12 +125,12 @@ def test_a_busy_machine_makes_a_script_slower_and_does_not_end_it(pool):
             others = subprocess.Popen(busy, start_new_session=True)  # of one session, the kernel may make one's share
             stack.callback(stack.enter_context(others).kill)
         answer = pool.run(script, "script.py", CLUSTERS[:1], seconds=3)  # it takes 7
-    assert [rank["ended_for"] for rank in answer["topologies"]["one-host"]] == [None, None]
+    assert [rank.ended_for for rank in answer.topologies["one-host"]] == [None, None]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_all_ends_with_the_grader(number, leftovers):
-    code = "from grader.plans import CLUSTERS\nfrom grader.pool import Pool\n"
+    code = "from grader.checks.training import CLUSTERS\nfrom grader.runner.pool import Pool\n"
     code += "pool = Pool()\nprint('begun', flush=True)\n"
     code += "pool.run('while True: pass', 'script.py', CLUSTERS)"
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) as grader:
@@ -152,5 +153,5 @@ def test_without_a_sandbox_ranks_run_too_and_end(leftovers):
     with Pool(sandboxed=False) as pool:
         assert printed(pool, "print('here')") == ["here", "here"]
         answer = pool.run("import time\ntime.sleep(1000)", "script.py", CLUSTERS, seconds=1)
-        assert answer["topologies"]["one-host"][0]["ended_for"] == "time"
+        assert answer.topologies["one-host"][0].ended_for == "time"
     assert leftovers() == []

@@ -15,17 +15,17 @@ import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
 
-from course.steps import ROOT, STEPS, get, up_to
-from grader import sandbox
+from course.steps import ROOT, get
+from grader import checks
 from grader.classroom import autograde, grade, release, verdicts
-from grader.judge import GRADER
+from grader.runner import expectations, sandbox
 from tests.conftest import listen_to_interrupts
 from tests.school import School
 
 STEP = get(1)
 HONEST, STARTER = STEP.solution.read_text(), STEP.starter.read_text()
 SUSPICIOUS = f"import ctypes\n{HONEST}"
-GRADED = [step for step in STEPS if step.check]
+GRADED = [check.step for check in checks.CHECKS.values()]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_a_lesson_is_released_with_a_graded_cell_a_check_and_without_the_solutio
     lesson = release.lesson(step)
     named = [cell.metadata.nbgrader for cell in lesson.cells if "nbgrader" in cell.metadata]
     points = {cell["grade_id"]: cell["points"] for cell in named if not cell["solution"]}
-    assert points == {other.name: other.check.points for other in up_to(step.number)}
+    assert points == {check.step.name: check.points for check in checks.of(step.number).up_to(step.number)}
     assert [cell["grade_id"] for cell in named if cell["solution"]] == ["in-your-own-words"]
     assert not any("exercise.solution" in cell.source for cell in lesson.cells)
 
@@ -125,7 +125,8 @@ def test_a_class_from_release_to_released_feedback(engine, known, tmp_path, requ
     school.run("collect", STEP.name)
     done = school.grade(STEP)
     assert done.returncode == 0, done.stderr
-    assert "What 3 learners get wrong" in done.stdout and STEP.check.description in done.stdout
+    assert "What 3 learners get wrong" in done.stdout
+    assert checks.CHECKS[STEP.number].description in done.stdout
     assert school.points("alice", STEP) == (10, False)
     assert school.points("bob", STEP) == (0, True), "the answer waits for a person"
     assert school.points("carol", STEP) == (0, True)
@@ -273,7 +274,7 @@ def test_a_verdict_is_of_one_script_step_and_judge(monkeypatch):
     first = verdicts.key(HONEST.encode(), STEP)
     assert first == verdicts.key(HONEST.encode(), STEP)
     assert first != verdicts.key(STARTER.encode(), STEP) and first != verdicts.key(HONEST.encode(), get(2))
-    monkeypatch.setattr(verdicts, "GRADER", f"{GRADER}# another version")
+    monkeypatch.setattr(expectations, "CODE", f"{expectations.CODE}, another version")
     assert first != verdicts.key(HONEST.encode(), STEP)
 
 

@@ -1,0 +1,59 @@
+"""Reports: any of them follows the schema, is read back as it was, and shows no HTML of the learner."""
+
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.checks import CHECKS
+from grader.report import data, figures
+from grader.report.data import NotYetError, Outcome, Report
+
+outcomes = st.builds(
+    Outcome,
+    name=st.text(max_size=50),
+    step=st.integers(1, 17),
+    status=st.sampled_from(["passed", "failed", "skipped", "error"]),
+    points=st.integers(0, 10),
+    max_points=st.integers(0, 10),
+    message=st.text(max_size=200),
+    hint=st.text(max_size=50),
+    line=st.none() | st.integers(1, 10_000),
+)
+
+
+@given(st.lists(outcomes, max_size=7), st.sampled_from(["passed", "failed", "needs_review", "not_graded"]))
+def test_any_report_follows_the_schema_and_shows_no_html_of_the_learner(found, status):
+    report = Report(3, "fashion_mnist.py", status, 1.0, found)
+    jsonschema.validate(json.loads(report.to_json()), data.schema())
+    report.checks = [Outcome("<script>", 3, "failed", 0, 10, "<script>", "<script>", None)]
+    assert "<script>" not in report._repr_html_()
+
+
+@given(st.lists(outcomes, max_size=7))
+def test_a_report_is_read_back_as_it_was_written(found):
+    report = Report(3, "fashion_mnist.py", "failed", 1.0, found)
+    again = Report.from_published(json.loads(report.to_json()))
+    assert again.checks == found and again.score == report.score
+
+
+def test_the_json_object_has_the_fields_that_other_tools_read():
+    outcome = ("name", "step", "status", "points", "max_points", "message", "hint", "line")
+    report = Report(
+        3, "fashion_mnist.py", "failed", 1.0, [Outcome("a", 3, "failed", 0, 10, "b", "c", None)]
+    ).published()
+    assert tuple(report) == ("schema", "step", "file", "status", "score", "max_score", "seconds", "checks")
+    assert report["schema"] == 1 and tuple(report["checks"][0]) == outcome
+
+
+def test_a_check_that_is_not_passed_is_required_in_vain():
+    report = Report(3, "fashion_mnist.py", "failed", 1.0, [Outcome("a", 3, "failed", 0, 10, "why", "try this", 7)])
+    with pytest.raises(NotYetError, match=r"why \(line 7\) try this"):
+        report.require(3)
+
+
+def test_every_figure_that_a_check_names_can_be_drawn():
+    named = {check.figure for check in CHECKS.values() if check.figure}
+    assert named == figures.FIGURES.keys()

@@ -11,7 +11,7 @@ from course.figures.style import GREY, plots, rank_colour
 from tests.corpus import PARTS
 
 RESULTS = Path(__file__).with_name("results.json")
-VERDICTS = {f"verdicts-{number}": part for number, part in enumerate(PARTS, 1)}
+VERDICTS = {f"verdicts-{part}": part for part in PARTS}
 BENCHMARKS = {
     "setup": setup.measure,
     "course": course_run.measure,

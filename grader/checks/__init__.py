@@ -1,13 +1,22 @@
-"""What each step asks for: a module or folder per part. of(step) finds the part."""
+"""What each step asks for: each module or folder here with a `part` is one. of(step) finds the part of a step."""
 
+import importlib
+import pkgutil
 from typing import Any
 
 from course import steps
-from grader.checks import evaluator, horovod, multi_worker, parameter_server, production
 from grader.checks.part import Check, Part
 
-PARTS: tuple[Part[Any], ...] = (horovod.part, production.part, multi_worker.part, parameter_server.part, evaluator.part)
-CHECKS: dict[int, Check[Any]] = {check.step.number: check for part in PARTS for check in part.checks}
+_modules = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
+PARTS: dict[str, Part[Any]] = {
+    module.__name__.rpartition(".")[2]: module.part
+    for module in _modules
+    if isinstance(module.__dict__.get("part"), Part)
+}
+CHECKS: dict[int, Check[Any]] = {
+    check.step.number: check
+    for check in sorted((check for part in PARTS.values() for check in part.checks), key=lambda each: each.step.number)
+}
 
 
 class NoCheckError(LookupError):
@@ -20,7 +29,7 @@ def of(number: int) -> Part[Any]:
     Raises:
         NoCheckError: the step has no check, or does not exist.
     """
-    for part in PARTS:
+    for part in PARTS.values():
         if any(check.step.number == number for check in part.checks):
             return part
     raise NoCheckError(f"Step {number} has no check; steps {', '.join(map(str, CHECKS))} have.")

@@ -1,36 +1,33 @@
-"""The corpus: scripts that learners could hand in, by part of the course, each with its correct verdict.
+"""The corpus: scripts that learners could hand in, each with its correct verdict, by part of the judge.
 
-A module holds the rows of one part and kind (correct, wrong), as small edits of a solution. What the rows of a part
-share is in its module of passages. hostile.py holds files that are not honest attempts. Judging a row takes seconds, so
-tests/test_judge.py takes the rows marked in_ci=True; scripts/bench judges every row.
+The modules <part>_correct and <part>_wrong hold a part's rows, as small edits of a solution, in CORRECT and in WRONG;
+the part is named as in grader.checks. What its rows share is in <part>_passages. hostile.py holds files that are not
+honest attempts. Judging a row takes seconds, so tests/grader/test_judge.py takes those marked in_ci=True;
+scripts/bench judges every row.
 """
 
-from tests.corpus import (
-    horovod_correct,
-    horovod_wrong,
-    production_correct,
-    production_wrong,
-    servers_correct,
-    servers_wrong,
-    workers_correct,
-    workers_wrong,
-)
+import importlib
+import pkgutil
+
 from tests.corpus.hostile import HOSTILE, UNREADABLE, Hostile
 from tests.corpus.variant import Variant
 
-CORRECT = {
-    "horovod": horovod_correct.CORRECT,
-    "production": production_correct.CORRECT,
-    "tf.distribute": (*workers_correct.CORRECT, *servers_correct.CORRECT),
-}
-WRONG = {
-    "horovod": horovod_wrong.WRONG,
-    "production": production_wrong.WRONG,
-    "tf.distribute": (*workers_wrong.WRONG, *servers_wrong.WRONG),
-}
+
+def _rows(kind: str) -> dict[str, tuple[Variant, ...]]:
+    """Return the rows of a kind, correct or wrong, by part."""
+    modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name.endswith(f"_{kind}"))
+    return {
+        name.removesuffix(f"_{kind}"): tuple(getattr(importlib.import_module(f"{__name__}.{name}"), kind.upper()))
+        for name in modules
+    }
+
+
+CORRECT, WRONG = _rows("correct"), _rows("wrong")
 
 # All rows of each part. The hostile files are edits of the first part's program.
-PARTS: dict[str, tuple[Variant | Hostile, ...]] = {part: (*CORRECT[part], *WRONG[part]) for part in CORRECT}
+PARTS: dict[str, tuple[Variant | Hostile, ...]] = {
+    part: (*CORRECT.get(part, ()), *WRONG.get(part, ())) for part in sorted({*CORRECT, *WRONG})
+}
 PARTS["horovod"] += HOSTILE
 
 __all__ = ["CORRECT", "HOSTILE", "PARTS", "UNREADABLE", "WRONG", "Hostile", "Variant"]

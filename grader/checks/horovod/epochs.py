@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.checks.horovod.part import COUNTED, part
+from grader.checks.horovod.program import COUNTED, part
 from grader.checks.part import Finding
 from grader.checks.training import trained
 from grader.facts import Epoch, HorovodFacts, Rank, Runs

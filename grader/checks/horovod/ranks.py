@@ -3,7 +3,7 @@
 import ast
 import re
 
-from grader.checks.horovod.part import FEW, part
+from grader.checks.horovod.program import FEW, part
 from grader.checks.part import Finding
 from grader.checks.training import trained
 from grader.facts import Fit, HorovodFacts, Rank, Runs

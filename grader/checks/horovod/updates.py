@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.checks.horovod.part import part
+from grader.checks.horovod.program import part
 from grader.checks.part import Finding
 from grader.checks.training import close, trained
 from grader.facts import Batch, Fit, HorovodFacts, Rank, Runs

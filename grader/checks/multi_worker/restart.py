@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from grader.checks.multi_worker.part import DIES_AFTER, KILLED, RESTARTED, THREE, part
+from grader.checks.multi_worker.program import DIES_AFTER, KILLED, RESTARTED, THREE, part
 from grader.checks.multi_worker.workers import low
 from grader.checks.part import Finding
 from grader.facts import Rank, Runs, TaskFacts

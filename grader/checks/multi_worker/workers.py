@@ -1,6 +1,6 @@
 """The check of step 13: several workers train one model."""
 
-from grader.checks.multi_worker.part import EPOCHS, THREE, TWO, part
+from grader.checks.multi_worker.program import EPOCHS, THREE, TWO, part
 from grader.checks.part import Finding
 from grader.checks.training import close, hardly_communicated
 from grader.facts import Rank, Runs, TaskFacts

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from grader.checks.part import Finding
-from grader.checks.production.part import part
+from grader.checks.production.program import part
 from grader.checks.training import trained
 from grader.facts import Fit, HorovodFacts, Runs
 from grader.job import BASE_LR

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from grader.checks.part import Finding
-from grader.checks.production.part import EPOCHS, RESUMED, part
+from grader.checks.production.program import EPOCHS, RESUMED, part
 from grader.checks.training import close, trained
 from grader.facts import HorovodFacts, Rank, Runs, State
 from grader.runner.reading import Source

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from grader.checks.part import Finding
-from grader.checks.production.part import part
+from grader.checks.production.program import part
 from grader.checks.training import trained
 from grader.facts import HorovodFacts, Runs
 from grader.job import BATCH

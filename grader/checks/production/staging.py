@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from grader.checks.part import Finding
-from grader.checks.production.part import FRESH, part
+from grader.checks.production.program import FRESH, part
 from grader.checks.training import untrained
 from grader.facts import HorovodFacts, Rank, Runs
 from grader.runner.reading import Source

@@ -1,8 +1,6 @@
-"""Passages of the solutions of steps 15 and 16 that rows replace."""
+"""Passages of the solution of step 15 that rows replace."""
 
 ONE_GPU = "parameter_server/one_gpu.py"
-ONCE = "parameter_server/evaluate_once.py"
-
 WHO = 'if resolver.task_type != "chief":\n'
 NO_GPU = 'tf.config.set_visible_devices([], "GPU")\n'
 PARTITIONER = (
@@ -17,7 +15,3 @@ BACKUP = '    BackupAndRestore(f"{args.log_dir}/backup"),\n'
 CREATOR = "    tf.keras.utils.experimental.DatasetCreator(train_data),\n"
 SAVE = 'model.save(f"{args.log_dir}/model.keras")\n'
 FIT_STEPS = "    steps_per_epoch=steps_per_epoch,\n"
-
-END = "    max_evaluations=args.max_evaluations or args.epochs,\n"
-LOGS = 'callbacks = [TensorBoard(f"{args.log_dir}/evaluator", write_graph=False)]\n'
-FOLDER = '    f"{args.log_dir}/checkpoints",\n'

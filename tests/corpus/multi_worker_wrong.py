@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from tests.corpus.variant import Variant
-from tests.corpus.workers_passages import (
+from tests.corpus.multi_worker_passages import (
     BACKUP,
     BATCH,
     BOARD,
@@ -20,6 +19,7 @@ from tests.corpus.workers_passages import (
     VERBOSE,
     WHO,
 )
+from tests.corpus.variant import Variant
 
 
 def _at_both_steps(variant: Variant) -> tuple[Variant, Variant]:

@@ -1,7 +1,6 @@
 """Correct scripts of steps 13 and 14, several workers. Each one passes."""
 
-from tests.corpus.variant import Variant
-from tests.corpus.workers_passages import (
+from tests.corpus.multi_worker_passages import (
     BACKUP,
     BATCH,
     BOARD,
@@ -24,6 +23,7 @@ from tests.corpus.workers_passages import (
     WHO,
     WITH_OPTIONS,
 )
+from tests.corpus.variant import Variant
 
 CORRECT = (
     Variant("the solution of step 13", 13, (), in_ci=True),

@@ -1,28 +1,7 @@
-"""Correct scripts of steps 15 and 16, parameter servers and the evaluator. Each one passes."""
+"""Correct scripts of step 15, parameter servers. Each one passes."""
 
-from tests.corpus.servers_passages import BATCH, CREATOR, END, FOLDER, LOGS, NO_GPU, STEPS, WHO
+from tests.corpus.parameter_server_passages import BATCH, CREATOR, NO_GPU, STEPS, WHO
 from tests.corpus.variant import Variant
-
-_SIDECAR = (
-    "tf.keras.utils.SidecarEvaluator(\n    model,\n    images,\n"
-    + FOLDER
-    + END
-    + "    callbacks=callbacks,\n).start()\n"
-)
-
-_BY_HAND = """import time
-
-done = None
-while True:
-    newest = tf.train.latest_checkpoint(f"{args.log_dir}/checkpoints")
-    if newest and newest != done:
-        model.load_weights(newest).expect_partial()
-        model.evaluate(images, callbacks=callbacks, verbose=2)
-        done = newest
-        if done.endswith(f"-{args.epochs}"):
-            break
-    time.sleep(0.5)
-"""
 
 CORRECT = (
     Variant("the solution of step 15", 15, (), in_ci=True),
@@ -54,23 +33,5 @@ CORRECT = (
         "a function without a name",
         15,
         ((CREATOR, CREATOR.replace("(train_data)", "(lambda context: train_data(context))")),),
-    ),
-    Variant("the solution of step 16", 16, ()),
-    Variant("checkpoints looked for by hand", 16, ((_SIDECAR, _BY_HAND),)),
-    Variant("the last checkpoint told by the epochs", 16, ((END, "    max_evaluations=args.epochs,\n"),)),
-    Variant(
-        "an evaluator with a name",
-        16,
-        (
-            (
-                _SIDECAR,
-                _SIDECAR.replace("tf.keras", "evaluator = tf.keras").replace(").start()\n", ")\nevaluator.start()\n"),
-            ),
-        ),
-    ),
-    Variant(
-        "logs beside the training's",
-        16,
-        ((LOGS, 'callbacks = [TensorBoard(f"{args.log_dir}/tensorboard/evaluator")]\n'),),
     ),
 )

@@ -7,12 +7,8 @@ from typing import Any
 from course import steps
 from grader.checks.part import Check, Part
 
-_modules = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
-PARTS: dict[str, Part[Any]] = {
-    module.__name__.rpartition(".")[2]: module.part
-    for module in _modules
-    if isinstance(module.__dict__.get("part"), Part)
-}
+_rooms = {room.name: importlib.import_module(f"{__name__}.{room.name}") for room in pkgutil.iter_modules(__path__)}
+PARTS: dict[str, Part[Any]] = {name: room.part for name, room in _rooms.items() if hasattr(room, "part")}
 CHECKS: dict[int, Check[Any]] = {
     check.step.number: check
     for check in sorted((check for part in PARTS.values() for check in part.checks), key=lambda each: each.step.number)

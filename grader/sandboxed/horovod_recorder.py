@@ -219,7 +219,7 @@ def _watch_reads(callback: Callback, fit: Fit) -> None:
         fit.reads += [
             (epoch, type(callback).__name__, name, float(value))
             for name, value in seen.last_read.items()
-            if dict.get(seen, name) is value  # a callback that replaces a metric averages it, and does not act on it
+            if value is dict.get(seen, name)  # a callback that replaces a metric averages it, and does not act on it
         ]
         if logs is not None:
             logs.update(seen)

@@ -216,11 +216,10 @@ def _watch_reads(callback: Callback, fit: Fit) -> None:
     def watched(epoch: int, logs: Any = None) -> None:
         seen = ReadLogs(logs or {}, whole=type(callback).__module__.startswith("keras."))
         end(epoch, seen)
-        fit.reads += [
-            (epoch, type(callback).__name__, name, float(value))
-            for name, value in seen.last_read.items()
-            if value is dict.get(seen, name)  # a callback that replaces a metric averages it, and does not act on it
-        ]
+        for name, value in seen.last_read.items():
+            left: Any = dict.get(seen, name)
+            if left is value:  # a callback that replaces a metric averages it, and does not act on it
+                fit.reads.append((epoch, type(callback).__name__, name, float(value)))
         if logs is not None:
             logs.update(seen)
 

@@ -233,11 +233,11 @@ class Runs(Generic[Facts]):
     """All ranks of every topology that was run."""
 
     topologies: dict[str, list[Rank[Facts]]]
-    aside: dict[str, list[Rank[Facts]]] = field(default_factory=dict)  # of those that one check alone judges
+    reserved: dict[str, list[Rank[Facts]]] = field(default_factory=dict)  # of those that one check alone judges
     traffic: int = 0  # bytes that all of them sent each other, as the host counts them
 
     def ranks(self) -> Iterator[Rank[Facts]]:
-        """Yield every rank of the topologies that are not aside."""
+        """Yield every rank of the topologies that are not reserved."""
         return (rank for ranks in self.topologies.values() for rank in ranks)
 
 
@@ -250,7 +250,7 @@ def read(answer: Answer, topologies: Sequence[Topology], kind: type[Facts]) -> R
             ranks = [_rank(number, topology, result, kind) for number, result in enumerate(results)]
             if topology.tasks:  # a solution that does a task beside the script is not judged
                 ranks = [rank for rank in ranks if not topology.tasks[rank.number].program]
-            (runs.aside if topology.aside else runs.topologies)[topology.name] = ranks
+            (runs.reserved if topology.reserved else runs.topologies)[topology.name] = ranks
     return runs
 
 

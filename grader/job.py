@@ -45,7 +45,7 @@ class Topology(msgspec.Struct, frozen=True):
     gpus: int  # per host
     arguments: tuple[str, ...] = ()
     after: str | None = None  # the topology that ran before, in the same folders
-    aside: bool = False  # judged by one check only, which knows how it has to end
+    reserved: bool = False  # judged by one check only, which knows how it has to end
     tasks: tuple[TaskSpec, ...] = ()
     dies: tuple[int, int] | None = None  # the task that is killed, and after how many batches
     folders: Folders | None = None  # to watch

@@ -1,9 +1,10 @@
 """Judge one script: read it, run it, compare it with the solution, report. The learner's code never runs here."""
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from grader import checks, facts
 from grader.checks import ending
@@ -25,23 +26,25 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -
         pool: where to run it.
         seconds: how long it may take.
     """
-    began = time.monotonic()
     report = Report(number, str(path), "not_graded")
     try:
         part = checks.of(number)
-        try:
-            _judge(report, part, reading.load(Path(path)), pool, seconds)
-        except UnreadableError as error:
-            report.checks = [ending.outcome("error", number, f"{path} cannot be read: {error}.")]
-        except (NoScriptError, OverrunError) as error:
-            report.status = "failed"
-            report.checks = _unjudged(part, ending.outcome("failed", number, str(error), getattr(error, "line", None)))
-        except NoVerdictError as error:
-            report.checks = _unjudged(part, ending.outcome("error", number, str(error)))
-        except Exception as error:  # whatever broke here is not the learner's doing, and no verdict
-            report.checks = _unjudged(part, ending.outcome("error", number, f"The grader broke: {error!r}"))
     except checks.NoCheckError as error:
         report.checks = [Outcome("The step exists", number, "error", 0, 0, str(error), "", None)]
+        return report
+    began = time.monotonic()
+    try:
+        _judge(report, part, reading.load(Path(path)), pool, seconds)
+    except UnreadableError as error:
+        report.checks = [ending.outcome("error", number, f"{path} cannot be read: {error}.")]
+    except (NoScriptError, OverrunError) as error:
+        report.status = "failed"
+        report.checks = _unjudged(part, ending.outcome("failed", number, str(error), getattr(error, "line", None)))
+    except NoVerdictError as error:
+        report.checks = _unjudged(part, ending.outcome("error", number, str(error)))
+    except Exception as error:  # whatever broke here is not the learner's doing, and no verdict
+        report.status = "not_graded"
+        report.checks = _unjudged(part, ending.outcome("error", number, f"The grader broke: {error!r}"))
     report.seconds = time.monotonic() - began
     return report
 

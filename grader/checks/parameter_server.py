@@ -33,7 +33,7 @@ _served = Topology(
     arguments=mobilenet(EPOCHS),
     tasks=(TaskSpec("chief"), *(TaskSpec(type_, SERVER) for type_ in ("ps", "ps", "worker", "worker"))),
 )
-KILLED = replace(_served, aside=True, dies=(0, BATCHES + 2))  # the coordinator, in the second epoch
+KILLED = replace(_served, reserved=True, dies=(0, BATCHES + 2))  # the coordinator, in the second epoch
 RESTARTED = replace(_served, name="restarted", after="killed")
 
 
@@ -48,7 +48,7 @@ def coordinator(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source
 
     Also after an interruption.
     """
-    first = runs.aside.get("killed", [])
+    first = runs.reserved.get("killed", [])
     finding = next(filter(None, (_before_training(rank, source) for rank in first)), None)
     if finding:
         return finding

@@ -35,7 +35,7 @@ class Outcome(Struct, forbid_unknown_fields=True):
     line: int | None  # of the learner's file, from 1
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The first line of the message, and where to look."""
         return self.message.partition("\n")[0] + (f" (line {self.line})" if self.line else "")
 
@@ -110,7 +110,7 @@ class Report:
         check = next(outcome for outcome in self.checks if outcome.step == step and outcome.max_points)
         said = check if check.status == "failed" else self.first_failure or check
         if check.status != "passed" or self.status == "needs_review":
-            raise NotYetError(f"{said.told} {said.hint}")
+            raise NotYetError(f"{said.summary} {said.hint}")
 
     @property
     def figure(self) -> str:

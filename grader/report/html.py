@@ -11,7 +11,7 @@ COLOURS = {"green": "#1a7f37", "red": "#c9372c", "bright_black": "#6b7280", "yel
 def of_outcome(outcome: Outcome) -> str:
     """Return what one check found."""
     mark, colour = MARKS[outcome.status]
-    text = f'<p><span style="color:{COLOURS[colour]}">{mark}</span> {escape(outcome.told)}</p>'
+    text = f'<p><span style="color:{COLOURS[colour]}">{mark}</span> {escape(outcome.summary)}</p>'
     if outcome.hint:
         text += f"<p>Hint: {escape(outcome.hint)}</p>"
     return text
@@ -30,7 +30,7 @@ def page(report: Report, figure: str) -> str:
     failure, shown = report.first_failure, ""
     if failure:
         traceback = failure.message.partition("\n")[2]
-        shown = f"<p><b>{escape(failure.told)}</b></p>"
+        shown = f"<p><b>{escape(failure.summary)}</b></p>"
         shown += f"<pre>{escape(traceback)}</pre>" if traceback else ""
         shown += figure
         if failure.hint:

@@ -21,5 +21,5 @@ def _workers(name: str, number: int) -> Topology:
 
 
 TWO, THREE = _workers("two", 2), _workers("three", 3)
-KILLED = replace(TWO, name="killed", aside=True, dies=(1, DIES_AFTER))
-RESTARTED = replace(TWO, name="restarted", aside=True, after="killed")
+KILLED = replace(TWO, name="killed", reserved=True, dies=(1, DIES_AFTER))
+RESTARTED = replace(TWO, name="restarted", reserved=True, after="killed")

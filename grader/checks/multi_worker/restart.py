@@ -26,13 +26,13 @@ def restart(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source) ->
         finding = _files(workers, source)
         if finding:
             return finding
-    killed, restarted = runs.aside.get("killed", []), runs.aside.get("restarted", [])
+    killed, restarted = runs.reserved.get("killed", []), runs.reserved.get("restarted", [])
     line = source.line_of("BackupAndRestore", "callbacks")
     if len(restarted) < 2:
         return Finding("The restart after a worker was killed was not come to.", line, unclear=True)
     if not killed or not killed[0].facts.fits:
         return None  # it does not get that far, as another check says
-    return _resumed(restarted, expected.aside["restarted"][0], source, line)
+    return _resumed(restarted, expected.reserved["restarted"][0], source, line)
 
 
 def _resumed(

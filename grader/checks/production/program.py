@@ -36,8 +36,8 @@ def _on(cluster: Topology, epochs: int = EPOCHS, data_url: str = IMAGES) -> Topo
 
 
 _fresh = tuple(_on(cluster) for cluster in training.CLUSTERS)
-_nowhere = replace(_on(training.CLUSTERS[0], data_url=f"{IMAGES}-that-are-not-there"), name="no-data", aside=True)
-_resumed = replace(_on(training.CLUSTERS[1], epochs=EPOCHS + 1), name="resumed", aside=True, after="two-hosts")
+_nowhere = replace(_on(training.CLUSTERS[0], data_url=f"{IMAGES}-that-are-not-there"), name="no-data", reserved=True)
+_resumed = replace(_on(training.CLUSTERS[1], epochs=EPOCHS + 1), name="resumed", reserved=True, after="two-hosts")
 
 FRESH = (*_fresh, _nowhere)  # each trained on from the beginning, and once where no data can be copied
 RESUMED = (*FRESH, _resumed)  # and once more where training has ended before

@@ -30,7 +30,7 @@ def resumed(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Sour
         finding = _writing(ranks, source)
         if finding:
             return finding
-    again = runs.aside.get("resumed")
+    again = runs.reserved.get("resumed")
     if not again:
         return Finding("Cannot be told: the program was not started a second time.", unclear=True)
     return _restart(runs.topologies["two-hosts"], again, source)

@@ -26,7 +26,7 @@ def staged(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Sourc
         finding = _copies(ranks, expected.topologies[name], source) or _results(ranks, source)
         if finding:
             return finding
-    for rank in runs.aside.get("no-data", []):
+    for rank in runs.reserved.get("no-data", []):
         line = source.line_of("allreduce", "barrier", "broadcast_object", "allgather_object", "download")
         where = f"Where the data cannot be copied, rank {rank.number}"
         if rank.ended_for not in (None, "others"):  # one whose own error ends it takes the others with it

@@ -1,1 +1,1 @@
-"""What judging needs: a learner's script is measured by what it does under several ranks, beside the solution."""
+"""The judge: runs a learner's script under several ranks, and compares what it does with what the solution does."""

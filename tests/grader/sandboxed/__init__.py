@@ -1,0 +1,1 @@
+"""Tests of what runs in a process with a script."""

@@ -1,0 +1,78 @@
+"""The recorder: how a script ended, on which line, and projections that tell tensors apart."""
+
+import mmap
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from grader.facts import ARGUMENTS, HorovodFacts
+from grader.sandboxed.recorder import Recorder
+
+
+@pytest.fixture(autouse=True)
+def arguments(monkeypatch):
+    """Restore what running a script as the main program changes."""
+    monkeypatch.setattr(sys, "argv", [*sys.argv])
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def recorded(tmp_path, script, *arguments):
+    path = tmp_path / "script.py"
+    path.write_text(textwrap.dedent(script))
+    recorder = Recorder(str(path), 1, mmap.mmap(-1, 40), HorovodFacts())
+    recorder.run(arguments)
+    return recorder
+
+
+def test_an_exception_is_a_fact_without_frames_of_ours(tmp_path):
+    error = recorded(tmp_path, "def fail():\n    raise ValueError('too bad')\n\n\nfail()\n").facts.error
+    assert (error.kind, error.message, error.line) == ("ValueError", "too bad", 2)
+    assert error.traceback.count("File ") == 2 and "recorder.py" not in error.traceback
+
+
+def test_a_syntax_error_has_its_line(tmp_path):
+    error = recorded(tmp_path, "first = 1\nsecond = (\n").facts.error
+    assert (error.kind, error.line) == ("SyntaxError", 2)
+
+
+@pytest.mark.parametrize(("code", "message"), [("3", "3"), ("'no data'", "no data")])
+def test_an_exit_is_a_fact_where_it_is_no_success(tmp_path, code, message):
+    error = recorded(tmp_path, f"import sys\nsys.exit({code})").facts.error
+    assert (error.kind, error.message) == ("SystemExit", message)
+
+
+def test_an_early_success_has_its_line(tmp_path):
+    facts = recorded(tmp_path, "import sys\nsys.exit()\n").facts
+    assert facts.error is None and facts.lines == {"exit": 2}
+
+
+def test_arguments_that_argparse_refuses_are_told_apart_from_other_exits(tmp_path, capfd):
+    script = "import argparse\nparser = argparse.ArgumentParser()\nparser.parse_args()\n"
+    error = recorded(tmp_path, script, "--depth", "4").facts.error
+    assert (error.kind, error.message, error.line) == (ARGUMENTS, "unrecognized arguments: --depth 4", 3)
+
+
+def test_what_happens_first_is_noted_once_with_its_line(tmp_path):
+    recorder = recorded(tmp_path, "pass")
+    recorder.script = __file__
+    recorder.note("init")
+    recorder.note("init")
+    assert recorder.facts.order == ["init"] and recorder.facts.lines["init"] > 0
+
+
+def test_the_board_shows_the_collective_and_no_more_than_fits(tmp_path):
+    recorder = recorded(tmp_path, "pass")
+    recorder.show("allreduce " * 9)
+    assert recorder.board[:] == (b"allreduce " * 4)
+    recorder.show("")
+    assert not recorder.board[:].strip(b"\0")
+
+
+def test_the_projection_of_a_mean_is_the_mean_of_the_projections(tmp_path):
+    recorder = recorded(tmp_path, "pass")
+    one, other = np.random.default_rng(1).standard_normal((2, 300_000))
+    mean = np.mean([recorder.project([one]), recorder.project([other])], axis=0)
+    assert np.allclose(recorder.project([(one + other) / 2]), mean)
+    assert not np.allclose(recorder.project([one]), recorder.project([other]))

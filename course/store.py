@@ -63,12 +63,7 @@ def download(url: str, folder: str | Path, progress: bool = True) -> None:
     try:
         store, root = _store(url)
         sizes = _sizes(store, root)
-        if not sizes:
-            raise FileNotFoundError("nothing is there. Check the URL")
-        if root in sizes:
-            raise NotADirectoryError("it is a file. Name the folder that it is in")
-        if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-            raise FileExistsError("that folder holds files that no download put there. Name a new or an empty one")
+        _check(sizes, root, folder)
         _remove_leftovers(folder)
         arriving.mkdir(parents=True)
         needed, free = sum(sizes.values()), shutil.disk_usage(arriving).free
@@ -76,14 +71,7 @@ def download(url: str, folder: str | Path, progress: bool = True) -> None:
             raise OSError(f"it has {needed:,} bytes, and there is room for {free:,} in {folder.parent}")
 
         def fetch(path: str) -> None:
-            target = arriving / path.removeprefix(root).lstrip("/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                store.get_file(path, str(target))
-            except FileNotFoundError as error:
-                raise FileNotFoundError("it was there when the copy began, and is not any more") from error
-            if target.stat().st_size != sizes[path]:
-                raise OSError(f"{target.stat().st_size:,} of its {sizes[path]:,} bytes arrived")
+            _fetch(store, path, arriving / path.removeprefix(root).lstrip("/"), sizes[path])
 
         _copy_all(fetch, sizes, f"from {url}", progress)
         (arriving / MARK).write_text(f"{url}\n")
@@ -97,6 +85,27 @@ def download(url: str, folder: str | Path, progress: bool = True) -> None:
             replaced.replace(folder)
         shutil.rmtree(arriving, ignore_errors=True)
         shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _check(sizes: dict[str, int], root: str, folder: Path) -> None:
+    """Raise an OSError unless root is a folder with these files, which may replace a folder of this machine."""
+    if not sizes:
+        raise FileNotFoundError("nothing is there. Check the URL")
+    if root in sizes:
+        raise NotADirectoryError("it is a file. Name the folder that it is in")
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
+        raise FileExistsError("that folder holds files that no download put there. Name a new or an empty one")
+
+
+def _fetch(store: fsspec.AbstractFileSystem, path: str, target: Path, size: int) -> None:
+    """Copy a file of this size from a store, or raise an OSError."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        store.get_file(path, str(target))
+    except FileNotFoundError as error:
+        raise FileNotFoundError("it was there when the copy began, and is not any more") from error
+    if target.stat().st_size != size:
+        raise OSError(f"{target.stat().st_size:,} of its {size:,} bytes arrived")
 
 
 def upload(folder: str | Path, url: str, progress: bool = True) -> None:

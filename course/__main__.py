@@ -15,7 +15,7 @@ def main() -> None:
     """Run the course, open it, or fetch its data."""
 
 
-def _chosen(context, parameter, value: str) -> list[steps.Step]:
+def _chosen(context: click.Context, parameter: click.Parameter, value: str) -> list[steps.Step]:
     try:
         return steps.parse(value)
     except (KeyError, ValueError) as error:
@@ -33,11 +33,11 @@ def run(chosen: list[steps.Step], np: int, profile: str, data_dir: str | None, o
     from course import run as runner  # papermill takes a second to import
 
     os.environ.update(launch.environment(np))
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # an interrupt leaves tasks, and it would tell of each
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would report each task that an interrupt leaves
     try:
         summary = runner.run(chosen, out, np, profile, data_dir)
     except KeyboardInterrupt:
-        sys.exit(f"Interrupted. What had finished is in {out}.")
+        sys.exit(f"Interrupted. The finished notebooks are in {out}.")
     failed = [notebook["name"] for notebook in summary["notebooks"] if notebook["status"] != "passed"]
     click.echo(
         f"{len(chosen) - len(failed)} of {len(chosen)} notebooks passed in {summary['seconds']:.0f} s: see {out}"
@@ -48,23 +48,23 @@ def run(chosen: list[steps.Step], np: int, profile: str, data_dir: str | None, o
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1)
 def lab(arguments: tuple[str, ...]) -> None:
-    """Put the starters in place and open JupyterLab on the lessons; ARGUMENTS go to it."""
+    """Put the starters in place and open JupyterLab on the lessons, with these ARGUMENTS."""
     for step in steps.STEPS:
         if step.script == Path(step.script).name:
             exercise.start(step.number, step.notebook.parent)
-    (steps.ROOT / "assignments").mkdir(exist_ok=True)  # where nbgrader puts what a learner fetches
+    (steps.ROOT / "assignments").mkdir(exist_ok=True)  # where nbgrader puts fetched assignments
     os.environ.update(launch.environment(np=2))
-    os.chdir(steps.ROOT)  # and not the lessons' folder, for nbgrader's pages to reach the class's other folders
+    os.chdir(steps.ROOT)  # not the lessons' folder: nbgrader's pages need the class's other folders
     opened = "--LabApp.default_url=/lab/tree/notebooks"
     os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, *arguments])
 
 
 class _Commands(click.ParamType):
-    """KIND=COMMAND or KIND:COUNT=COMMAND."""
+    """A command-line argument of the form KIND=COMMAND or KIND:COUNT=COMMAND."""
 
     name = "KIND[:COUNT]=COMMAND"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int, str]:
         """Return the kind, the count and the command."""
         task, _, command = value.partition("=")
         kind, _, count = task.partition(":")
@@ -76,9 +76,9 @@ class _Commands(click.ParamType):
 @main.command("cluster")
 @click.argument("commands", type=_Commands(), nargs=-1, required=True)
 def run_cluster(commands: tuple[tuple[str, int, str], ...]) -> None:
-    """Run programs as the tasks of a TF_CONFIG cluster on this machine, until their work is done.
+    """Run programs as the tasks of a TF_CONFIG cluster on this machine, until all have ended.
 
-    Servers, the parameter servers and their workers, are ended then. For instance:
+    Parameter servers and their workers never end by themselves, and are ended then. For instance:
     ps=worker_and_ps.py worker:2=worker_and_ps.py chief="coordinator.py --epochs 3"
     """
     try:

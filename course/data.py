@@ -2,8 +2,7 @@
 
 The data are the four files of the original distribution, gzipped IDX arrays (the format is described at
 http://yann.lecun.com/exdb/mnist/): 28 x 28 grey images of ten kinds of clothing. A balanced subset of 6,000
-training and 1,000 test images ships with the course, in the same four files, so nothing here needs a network
-but fetch().
+training and 1,000 test images ships with the course, in the same four files. Only fetch() needs a network.
 """
 
 import gzip
@@ -23,7 +22,7 @@ SHIPPED = str(Path(__file__).parents[1] / "data" / "fashion_mnist")
 
 CLASSES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
 
-# SHA-256 of each file of the full set, unpacked: mirrors pack the same bytes in different ways.
+# SHA-256 of each file of the full set, unpacked: mirrors compress the same bytes in different ways.
 FULL_SET = {
     "train-images-idx3-ubyte.gz": "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
     "train-labels-idx1-ubyte.gz": "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
@@ -45,7 +44,7 @@ def load(directory: str | Path = SHIPPED, train_samples: int | None = None, test
 
     Args:
         directory: the folder with the four .gz files.
-        train_samples, test_samples: how many images to keep, from the first on; all of them if None.
+        train_samples, test_samples: the number of images to return, from the first one on; all of them if None.
 
     Returns:
         (x_train, y_train), (x_test, y_test): images as uint8 of shape (n, 28, 28), values 0 to 255, and
@@ -95,13 +94,17 @@ def _cure(directory: Path) -> str:
 
 
 def fetch(directory: Path, say: Callable[[str], None] = print) -> None:
-    """Put the four files of the full set into a directory, each checked against its checksum.
+    """Put the four files of the full set into a directory, verified by their checksums.
 
-    Looks in Keras' cache, then downloads as Keras does, then takes Debian's package dataset-fashion-mnist.
-    Files appear under their names only once they are whole and right.
+    Sources are Keras' cache, Keras' download, and Debian's package dataset-fashion-mnist, in this order. A file gets
+    its name only when it is complete and verified.
+
+    Args:
+        directory: the destination; it is created.
+        say: takes lines about the progress.
 
     Raises:
-        DataError: no source had the files; the message tells what each one said.
+        DataError: no source had the files; the message holds the error of each.
     """
     directory.mkdir(parents=True, exist_ok=True)
     refusals = []
@@ -115,7 +118,7 @@ def fetch(directory: Path, say: Callable[[str], None] = print) -> None:
                     whole = Path(scratch) / f"{file}.whole"
                     shutil.copyfile(found / file, whole)
                     whole.replace(directory / file)
-            except Exception as error:  # a source may fail in any way: it is told, and the next one is tried
+            except Exception as error:  # a source may fail in any way; the next one is tried
                 refusals.append(f"{name}: {error}")
                 say(f"{name} does not have it: {error}")
                 continue
@@ -130,13 +133,13 @@ def _check(path: Path, checksum: str) -> None:
         raise ValueError(f"{path.name} has the wrong checksum")
 
 
-def _keras_cache(scratch: Path) -> Path:
+def _keras_cache(_scratch: Path) -> Path:
     home = Path(os.environ.get("KERAS_HOME", Path.home() / ".keras"))
     return home / "datasets" / "fashion-mnist"
 
 
 def _keras_download(scratch: Path) -> Path:
-    from tensorflow.keras.utils import get_file  # seconds to import, so only where it is needed
+    from tensorflow.keras.utils import get_file  # takes seconds to import
 
     for file in FULL_SET:
         get_file(file, KERAS_ORIGIN + file, cache_dir=scratch, cache_subdir="fashion-mnist")
@@ -155,7 +158,16 @@ def _debian(scratch: Path) -> Path:
 
 
 def cut(source: Path, directory: Path, train_per_class: int, test_per_class: int) -> None:
-    """Write a balanced subset, the first images of each class in the order of the original, as the same four files."""
+    """Write a balanced subset as the same four files: the first images of each class, in the original order.
+
+    Args:
+        source: the folder with the full set's four .gz files.
+        directory: the destination; it is created.
+        train_per_class, test_per_class: the number of images per class.
+
+    Raises:
+        DataError: as load() does.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     for part, per_class in (("train", train_per_class), ("t10k", test_per_class)):
         images, labels = _read(source, part, None)
@@ -173,8 +185,8 @@ def folders(directory: Path, train_per_class: int, test_per_class: int, source: 
     """Write images as PNG files of 28 x 28 grey pixels: train/CLASS/0000.png, …, and val/CLASS/… for the test images.
 
     Args:
-        directory: where to; it is made.
-        train_per_class, test_per_class: how many images of each class, the first ones.
+        directory: the destination; it is created.
+        train_per_class, test_per_class: the number of images per class, from the first one on.
         source: the folder with the four .gz files.
 
     Raises:

@@ -1,7 +1,7 @@
-"""What the programs of a parameter-server cluster have to agree on, in one place: flags, images and the network.
+"""Flags, images and network that the programs of a parameter-server cluster share.
 
-The coordinator trains the network, and the evaluator loads its weights from checkpoints. They are two programs, on two
-machines maybe; whatever one of them read otherwise would fit the other's checkpoints no more.
+The coordinator trains the network, and the evaluator loads its weights from checkpoints. They are two programs,
+possibly on two machines; if their networks differed, the checkpoints would not fit.
 
 The network is that of Sandler, Howard, Zhu, Zhmoginov and Chen, "MobileNetV2: Inverted Residuals and Linear
 Bottlenecks", 2018, with two dense layers on top.
@@ -16,30 +16,33 @@ from tensorflow.keras import layers
 
 
 def flags(description: str) -> argparse.ArgumentParser:
-    """Return a parser that has the flags of both programs. Each adds its own to them."""
+    """Return a parser with the flags that both programs have. Each adds its own to them."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--data-dir", default="./data", help="folder of images: train/CLASS/… and val/CLASS/…")
     parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints, TensorBoard logs and the model")
-    parser.add_argument("--batch-size", type=int, default=32, help="images in a step, which one worker does")
+    parser.add_argument("--batch-size", type=int, default=32, help="images per step, which one worker does")
     parser.add_argument("--epochs", type=int, default=20, help="epochs to train for")
-    parser.add_argument("--image-size", type=int, default=224, help="height and width that images are brought to")
-    parser.add_argument("--classes", type=int, default=1000, help="how many classes there are")
+    parser.add_argument("--image-size", type=int, default=224, help="height and width that images are resized to")
+    parser.add_argument("--classes", type=int, default=1000, help="number of classes")
     parser.add_argument("--alpha", type=float, default=1.0, help="width of the network: 0.35 is about an eighth of it")
     return parser
 
 
 def count(folder: str | Path) -> int:
-    """Return how many images are in the folders of the classes."""
+    """Return the number of images in the folders of the classes."""
     return sum(1 for _ in Path(folder).glob("*/*"))
 
 
 def images(folder: str | Path, image_size: int, shuffle: bool) -> tf.data.Dataset:
-    """Return the images of the folders, each with the number of its class, in alphabetical order of the classes.
+    """Return the images below a folder, each with the number of its class.
 
     Args:
-        folder: it has a folder for each class.
-        image_size: height and width that images are brought to.
-        shuffle: another order whenever the data are gone through.
+        folder: has a folder for each class; classes are numbered in alphabetical order.
+        image_size: height and width that images are resized to.
+        shuffle: whether each pass over the data has another order.
+
+    Returns:
+        A data set of float32 images, (image_size, image_size, 3), values 0 to 255, with int64 labels, ().
     """
     names = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
 
@@ -48,13 +51,19 @@ def images(folder: str | Path, image_size: int, shuffle: bool) -> tf.data.Datase
         label = tf.argmax(tf.strings.split(path, os.sep)[-2] == names)
         return tf.image.resize(pixels, (image_size, image_size)), label
 
-    # Files are listed, and their names shuffled, where the data are read: on a worker, if the data are for a worker.
+    # The machine that reads the data, which may be a worker, lists the files and shuffles their names.
     files = tf.data.Dataset.list_files(f"{folder}/*/*", shuffle=shuffle)
     return files.map(read, num_parallel_calls=tf.data.AUTOTUNE)
 
 
 def network(image_size: int, classes: int, alpha: float) -> tf.keras.Model:
-    """Return the network, from pixels between 0 and 255 to the probability of each class; not compiled yet."""
+    """Return the network, not compiled: from images with values 0 to 255 to the probability of each class.
+
+    Args:
+        image_size: height and width of the images.
+        classes: the number of classes.
+        alpha: width of the network; 0.35 is about an eighth of the full one.
+    """
     inputs = tf.keras.Input((image_size, image_size, 3))
     x = layers.Rescaling(1 / 127.5, offset=-1)(inputs)
     features = tf.keras.applications.MobileNetV2(
@@ -62,7 +71,7 @@ def network(image_size: int, classes: int, alpha: float) -> tf.keras.Model:
     )
     for layer in features.layers:
         if isinstance(layer, layers.BatchNormalization):
-            layer.momentum = 0.9  # with Keras' 0.999, what evaluation goes by is right after thousands of steps only
+            layer.momentum = 0.9  # with Keras' 0.999, evaluation needs thousands of steps to be accurate
     x = features(x)
     x = layers.Dense(512, activation="relu")(x)
     x = layers.Dropout(0.2)(x)

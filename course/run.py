@@ -1,4 +1,4 @@
-"""Execute the course's notebooks headless with papermill, show how they get on, and sum up."""
+"""Execute the course's notebooks headless with papermill, show their progress, and write a summary."""
 
 import json
 import re
@@ -7,6 +7,7 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import papermill
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -18,18 +19,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from course.steps import Step
 
-TIMEOUT = 900  # seconds a notebook may take
+TIMEOUT = 900  # seconds per notebook
 
-LEFT = ("logs", "images", "cache", "results", "host-*")  # by whoever ran a lesson in its own folder
+LEFT = ("logs", "images", "cache", "results", "host-*")  # by an earlier run of the lesson in its own folder
 
-# What a notebook is given besides np, profile and script: the CPU's figures are the notebooks' own.
-PARAMETERS = {"cpu": {}, "gpu": {"train_samples": 6000, "test_samples": 1000}}
+# The parameters of a notebook, besides np, profile and script. The notebooks' own values are those for CPUs.
+PARAMETERS: dict[str, dict[str, Any]] = {"cpu": {}, "gpu": {"train_samples": 6000, "test_samples": 1000}}
 
 _COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Display:
-    """Show on a terminal a live bar a notebook with the output above it, and elsewhere plain lines."""
+    """Progress display: on a terminal, a live bar per notebook below the output; elsewhere, plain lines."""
 
     def __init__(self, console: Console):
         """Draw on this console."""
@@ -46,29 +47,29 @@ class Display:
         self.pending = ""
 
     def begin(self, name: str, title: str, cells: int) -> None:
-        """Begin with a notebook."""
+        """Show that a notebook begins."""
         self.name, self.cells = name, cells
         self.task = self.progress.add_task(f"{name}  {title}", total=cells)
         if not self.console.is_terminal:
             self.console.print(f"{name}  {escape(title)}", highlight=False)
 
-    def cell(self, cell, cell_index: int) -> None:
-        """Take note that a cell begins."""
+    def cell(self, cell: Any, cell_index: int) -> None:
+        """Show that a cell begins; cell_index counts from 0."""
         self.progress.update(self.task, completed=cell_index)
         if not self.console.is_terminal and cell.cell_type == "code":
             self.console.print(f"{self.name}  cell {cell_index + 1}/{self.cells}", highlight=False)
 
     def write(self, text: str) -> None:
-        """Print a notebook's output as it comes, whole lines only."""
+        """Print a notebook's output, once its lines are complete."""
         *lines, self.pending = (self.pending + text).split("\n")
         for line in lines:
             self.console.print(f"  {escape(line)}", style="dim", highlight=False, soft_wrap=True)
 
     def flush(self) -> None:
-        """Do nothing: papermill wants a file."""
+        """Do nothing: papermill needs an object that is like a file."""
 
-    def end(self, result: dict) -> None:
-        """Say how the notebook ended."""
+    def end(self, result: dict[str, Any]) -> None:
+        """Show the result of the notebook, as execute() returns it, with its name."""
         self.progress.update(self.task, completed=self.cells)
         self.progress.stop_task(self.task)
         style = "green" if result["status"] == "passed" else "bold red"
@@ -87,44 +88,59 @@ def run(
     data_dir: str | None = None,
     timeout: float = TIMEOUT,
     console: Console | None = None,
-) -> dict:
+) -> dict[str, Any]:
     """Execute the notebooks of these steps, each with its solution as the script.
 
     Args:
         chosen: the steps.
-        out: the directory for executed notebooks, an HTML of each, and summary.json.
-        np: how many ranks.
+        out: the directory for executed notebooks, an HTML page of each, and summary.json.
+        np: the number of ranks.
         profile: "cpu" or "gpu".
-        data_dir: where the data set is; the course's own subset if None.
-        timeout: seconds that each notebook may take.
+        data_dir: the folder of the data set; the course's own subset if None.
+        timeout: seconds after which a notebook is ended.
         console: where to show progress; standard output if None.
 
     Returns:
-        What summary.json holds: {"np", "profile", "notebooks": [{"name", "step", "status", "seconds", "error"}],
+        The contents of summary.json: {"np", "profile", "notebooks": [{"name", "step", "status", "seconds", "error"}],
         "seconds"}, with status "passed", "failed" or "timeout", and error None or the reason.
     """
     out.mkdir(parents=True, exist_ok=True)
     display = Display(console or Console())
-    summary = {"np": np, "profile": profile, "notebooks": [], "seconds": 0.0}
+    results: list[dict[str, Any]] = []
+    summary = {"np": np, "profile": profile, "notebooks": results, "seconds": 0.0}
     began = time.perf_counter()
     with display.progress:
         for step in chosen:
             parameters = {"np": np, "profile": profile, "script": str(step.solution), "data_dir": data_dir}
             result = execute(step.notebook, out, step.title, parameters | PARAMETERS[profile], display, timeout)
-            summary["notebooks"].append({"name": step.name, "step": step.number} | result)
+            results.append({"name": step.name, "step": step.number} | result)
             summary["seconds"] = round(time.perf_counter() - began, 1)
             (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     return summary
 
 
-def execute(notebook: Path, out: Path, title: str, parameters: dict, display: Display, timeout: float) -> dict:
-    """Execute one notebook in a folder of its own, write it and its HTML to out, and return how it went."""
+def execute(
+    notebook: Path, out: Path, title: str, parameters: dict[str, Any], display: Display, timeout: float
+) -> dict[str, Any]:
+    """Execute one notebook in a temporary folder, write it and its HTML page to out, and return the result.
+
+    Args:
+        notebook: its path; the other files of its folder are copied along.
+        out: an existing directory.
+        title: for the display.
+        parameters: values for the notebook's parameters cell.
+        display: shows the progress.
+        timeout: seconds after which the notebook is ended.
+
+    Returns:
+        {"status": "passed", "failed" or "timeout", "seconds", "error": None or the reason}.
+    """
     began = time.perf_counter()
     executed = out / notebook.name
     display.begin(notebook.stem, title, len(json.loads(notebook.read_text())["cells"]) + 1)  # papermill adds one
     status, error = "passed", None
     with tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch:
-        # The lesson's other files come along, but not a learner's own.
+        # The lesson's other files are copied, without a learner's own.
         shutil.copytree(
             notebook.parent, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", *LEFT, ".*")
         )
@@ -143,9 +159,9 @@ def execute(notebook: Path, out: Path, title: str, parameters: dict, display: Di
         except PapermillExecutionError as failure:
             status, error = "failed", _explain(failure)
         except CellTimeoutError:
-            status, error = "timeout", f"The notebook was ended after its {timeout:g} s."
+            status, error = "timeout", f"The notebook timed out after {timeout:g} s."
         except DeadKernelError:
-            status, error = "failed", "The notebook's kernel was killed. Often this is the system, short of memory."
+            status, error = "failed", "The notebook's kernel was killed. Often the system is short of memory."
     with suppress(FileNotFoundError):
         page, _ = HTMLExporter().from_filename(str(executed))
         executed.with_suffix(".html").write_text(page)
@@ -155,6 +171,6 @@ def execute(notebook: Path, out: Path, title: str, parameters: dict, display: Di
 
 
 def _explain(failure: PapermillExecutionError) -> str:
-    """Return where and why a notebook failed, in its own words."""
+    """Return the failed cell and its error, without colour codes."""
     shown = _COLOUR_CODES.sub("", "\n".join(failure.traceback))
     return f"cell {failure.cell_index + 1}: {shown.strip()}"

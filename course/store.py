@@ -1,4 +1,4 @@
-"""Copy folders between this machine and wherever data are kept: a folder, S3, or any other store that fsspec knows.
+"""Copy folders between this machine and a store: a folder, S3, or any other store that fsspec supports.
 
 A URL is a path, file:///path, s3://bucket/path, … Keys and addresses of a store come from the environment, as its own
 library reads them (for S3: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL).
@@ -20,14 +20,14 @@ from fsspec.implementations.local import LocalFileSystem
 from fsspec.utils import get_protocol
 from tqdm import tqdm
 
-AT_ONCE = 16  # files copied at the same time: most of a small file's time is spent waiting for the store
+AT_ONCE = 16  # files copied at the same time: for small files, most of the time is spent waiting for the store
 
 MARK = ".copied-from"  # a folder with this file was made by download(), which may replace it
 
-# A rank that waits for data is to know within seconds that the store does not answer, and not to try again for minutes.
+# If the store does not answer, ranks that wait for data fail within seconds, without minutes of retries.
 OPTIONS = {"s3": {"config_kwargs": {"retries": {"max_attempts": 1}}}}
 
-# What to do about errors whose own words leave it open, by the name of their class: each store's library has its own.
+# Advice for errors whose messages give none, by the name of their class: each store's library has classes of its own.
 _KEYS = "Check the store's keys (for S3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY) and what they allow."
 _ADDRESS = "Check the network, and the store's address (for S3: AWS_ENDPOINT_URL)."
 _CURES = {
@@ -40,7 +40,7 @@ _CURES = {
 
 
 class StoreError(Exception):
-    """Something could not be copied; the message says what, where and why."""
+    """A folder could not be copied; the message says which, where to, and why."""
 
 
 def download(url: str, folder: str | Path, progress: bool = True) -> None:
@@ -49,13 +49,13 @@ def download(url: str, folder: str | Path, progress: bool = True) -> None:
     A folder that an earlier download made is replaced.
 
     Args:
-        url: where the files are.
-        folder: on this machine; the folders above it are made.
+        url: the source.
+        folder: the destination on this machine; parent folders are created.
         progress: whether to show a bar, in bytes.
 
     Raises:
-        StoreError: nothing is there, the store refuses, a file does not arrive whole, the disk is too small, or the
-            folder holds other files. It is then as it was before.
+        StoreError: the source is empty, the store refuses, a file arrives incomplete, the disk is too small, or the
+            folder holds other files. The folder is unchanged then.
     """
     folder = Path(folder).resolve()
     arriving = _arriving(folder)
@@ -63,12 +63,7 @@ def download(url: str, folder: str | Path, progress: bool = True) -> None:
     try:
         store, root = _store(url)
         sizes = _sizes(store, root)
-        if not sizes:
-            raise FileNotFoundError("nothing is there. Check the URL")
-        if root in sizes:
-            raise NotADirectoryError("it is a file. Name the folder that it is in")
-        if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
-            raise FileExistsError("that folder holds files that no download put there. Name a new or an empty one")
+        _check(sizes, root, folder)
         _remove_leftovers(folder)
         arriving.mkdir(parents=True)
         needed, free = sum(sizes.values()), shutil.disk_usage(arriving).free
@@ -76,14 +71,7 @@ def download(url: str, folder: str | Path, progress: bool = True) -> None:
             raise OSError(f"it has {needed:,} bytes, and there is room for {free:,} in {folder.parent}")
 
         def fetch(path: str) -> None:
-            target = arriving / path.removeprefix(root).lstrip("/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                store.get_file(path, str(target))
-            except FileNotFoundError as error:
-                raise FileNotFoundError("it was there when the copy began, and is not any more") from error
-            if target.stat().st_size != sizes[path]:
-                raise OSError(f"{target.stat().st_size:,} of its {sizes[path]:,} bytes arrived")
+            _fetch(store, path, arriving / path.removeprefix(root).lstrip("/"), sizes[path])
 
         _copy_all(fetch, sizes, f"from {url}", progress)
         (arriving / MARK).write_text(f"{url}\n")
@@ -99,12 +87,33 @@ def download(url: str, folder: str | Path, progress: bool = True) -> None:
         shutil.rmtree(replaced, ignore_errors=True)
 
 
+def _check(sizes: dict[str, int], root: str, folder: Path) -> None:
+    """Raise an OSError unless root is a folder with these files, which may replace a folder of this machine."""
+    if not sizes:
+        raise FileNotFoundError("nothing is there. Check the URL")
+    if root in sizes:
+        raise NotADirectoryError("it is a file. Name the folder that it is in")
+    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
+        raise FileExistsError("that folder holds files that no download put there. Name a new or an empty one")
+
+
+def _fetch(store: fsspec.AbstractFileSystem, path: str, target: Path, size: int) -> None:
+    """Copy a file of this size from a store, or raise an OSError."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        store.get_file(path, str(target))
+    except FileNotFoundError as error:
+        raise FileNotFoundError("it was there when the copy began, and is not any more") from error
+    if target.stat().st_size != size:
+        raise OSError(f"{target.stat().st_size:,} of its {size:,} bytes arrived")
+
+
 def upload(folder: str | Path, url: str, progress: bool = True) -> None:
-    """Copy all files of a folder to a URL, beside what is there already. A file is never there in part.
+    """Copy all files of a folder to a URL. Other files there are kept, and no file ever appears incomplete.
 
     Args:
-        folder: on this machine.
-        url: where the files go.
+        folder: the source on this machine.
+        url: the destination.
         progress: whether to show a bar, in bytes.
 
     Raises:
@@ -134,9 +143,9 @@ def upload(folder: str | Path, url: str, progress: bool = True) -> None:
 
 
 def _store(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
-    """Return the store that a URL is in, and the path there.
+    """Return the store of a URL, and the path in it.
 
-    It is a new one each time: fsspec's usual ones remember what was there before, and the keys they were made with.
+    The store is a new object each time: fsspec's cached ones remember earlier listings, and the keys of their creation.
     """
     if not url:
         raise ValueError("no URL is given")
@@ -144,14 +153,14 @@ def _store(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
 
 
 def _sizes(store: fsspec.AbstractFileSystem, root: str) -> dict[str, int]:
-    """Return all files below a path in a store, or that path alone if it is one, with their sizes in bytes."""
+    """Return all files below a path in a store, or only the path if it is a file, with their sizes in bytes."""
     if isinstance(store, LocalFileSystem):
         return _local_sizes(root)
     return {path: entry["size"] for path, entry in store.find(root, detail=True).items()}
 
 
 def _local_sizes(root: str | Path) -> dict[str, int]:
-    """Do the same on this machine. Links to folders are followed, as people link to data sets."""
+    """Return the same for a path on this machine. Links to folders are followed, since data sets are often linked."""
     if Path(root).is_file():
         return {str(root): Path(root).stat().st_size}
     files = (Path(folder, name) for folder, _, names in os.walk(root, followlinks=True) for name in names)
@@ -159,12 +168,12 @@ def _local_sizes(root: str | Path) -> dict[str, int]:
 
 
 def _arriving(folder: Path) -> Path:
-    """Return the folder beside another one in which this process collects what arrives for it."""
+    """Return the folder, next to the destination, in which this process collects arriving files."""
     return folder.with_name(f".{folder.name}.{socket.gethostname()}.{os.getpid()}")
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what processes of this host that were killed had collected: it would fill the disk, and nobody sees it."""
+    """Remove files that killed processes of this host had collected: hidden, they would fill the disk."""
     collected = re.compile(rf"{re.escape(_arriving(folder).stem)}\.(\d+)(\.replaced)?")
     for path in folder.parent.iterdir() if folder.parent.is_dir() else ():
         match = collected.fullmatch(path.name)
@@ -173,7 +182,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _copy_all(copy: Callable[[str], None], sizes: dict[str, int], what: str, progress: bool) -> None:
-    """Copy files, several at a time, and give up at the first that fails."""
+    """Copy files, several at a time, and stop at the first failure."""
     bar = tqdm(total=sum(sizes.values()), desc=what, unit="B", unit_scale=True, disable=not progress)
     with bar, ThreadPoolExecutor(AT_ONCE) as threads:
         copies = threads.map(copy, sizes)
@@ -189,11 +198,11 @@ def _copy_all(copy: Callable[[str], None], sizes: dict[str, int], what: str, pro
 
 
 def _said(error: Exception) -> str:
-    """Return an error's own words in one line, and what to do where they leave that open."""
+    """Return an error's message in one line, with advice if the message gives none."""
     if isinstance(error, StoreError):
         return str(error)
     words = getattr(error, "strerror", None) or str(error) or type(error).__name__
     words = textwrap.shorten(re.sub(r'\?[^\s"]*', "", words), 200, placeholder=" …").rstrip(".")
-    if getattr(error, "errno", None):  # this machine's own, and not a store's
+    if isinstance(error, OSError) and error.errno:  # of this machine, not of a store
         return f"{words}: {error.filename}." if error.filename else f"{words}."
     return f"{words}. {_CURES.get(type(error).__name__, '')}".rstrip()

@@ -1,7 +1,7 @@
-"""TF_CONFIG, the variable that tells a process which cluster it is in and which task it has there: made and checked.
+"""Make and check TF_CONFIG, the environment variable with the cluster and the task of a process.
 
-TensorFlow believes what it finds there. Where it is wrong, processes wait for each other, mostly for good; check()
-ends them with a line that says what is wrong.
+TensorFlow does not check it: if it is wrong, processes wait for each other, mostly indefinitely. check() ends them with
+a line that says what is wrong.
 """
 
 import errno
@@ -13,11 +13,11 @@ import threading
 import time
 from contextlib import ExitStack, suppress
 
-PATIENCE = 30  # seconds until the others of a cluster have to be there
+PATIENCE = 30  # seconds until the other tasks of a cluster have to answer
 HOST = "127.0.0.1"
 KINDS = ("chief", "worker", "ps", "evaluator")
 
-_held: list[socket.socket] = []  # what marks this process's task as taken, for as long as it lives
+_held: list[socket.socket] = []  # mark this process's task as taken until the process ends
 
 
 class TaskError(SystemExit):
@@ -30,8 +30,8 @@ def make(cluster: dict[str, list[str]], kind: str, index: int) -> str:
 
 
 def free_addresses(counts: dict[str, int]) -> dict[str, list[str]]:
-    """Return an address on this machine for every task, {"worker": 2} being two; nobody has their ports now."""
-    with ExitStack() as stack:  # all are held until the last is found, or one could be given twice
+    """Return addresses on this machine, with free ports: {"worker": 2} gives {"worker": ["host:port", "host:port"]}."""
+    with ExitStack() as stack:  # all ports are held until the last is found, or one could be found twice
 
         def address() -> str:
             held = stack.enter_context(socket.socket())
@@ -42,20 +42,19 @@ def free_addresses(counts: dict[str, int]) -> dict[str, list[str]]:
 
 
 def check(patience: float = PATIENCE) -> tuple[str, int]:
-    """See whether this process can do its task, and go on seeing whether those that it needs are there.
+    """Check this process's TF_CONFIG and its port, then check in a thread that the tasks it needs answer.
 
-    To be called before TensorFlow gets to see the variable. Without TF_CONFIG, the process is by itself, and that is
-    right too. The others are looked for meanwhile, in a thread; if some are still missing when patience has ended, the
-    process ends with a line that names them.
+    Call it before TensorFlow reads the variable. A process without TF_CONFIG is a cluster of its own. If some tasks do
+    not answer in time, the thread ends the process with a line that names them.
 
     Args:
-        patience: seconds until the others have to answer.
+        patience: seconds until the other tasks have to answer.
 
     Returns:
-        the kind and the index of the task: ("worker", 0) for a process by itself.
+        The kind and the index of the task: ("worker", 0) without TF_CONFIG.
 
     Raises:
-        TaskError: the text is no TF_CONFIG, or names no task of the cluster or one that somebody else has.
+        TaskError: TF_CONFIG is malformed, does not contain its task, or another process has the task or its port.
     """
     text = os.environ.get("TF_CONFIG")
     if text is None:
@@ -83,7 +82,7 @@ def _parse(text: str) -> tuple[dict[str, list[str]], str, int]:
     if not isinstance(config, dict) or not isinstance(config.get("cluster"), dict):
         raise TaskError(f'TF_CONFIG has no "cluster", which lists the addresses of all tasks. It is: {text}')
     cluster, task = config["cluster"], config.get("task")
-    taken = {}
+    taken: dict[str, str] = {}
     for kind, addresses in cluster.items():
         if kind not in KINDS or not isinstance(addresses, list):
             raise TaskError(f'TF_CONFIG\'s cluster has "{kind}": there are lists of addresses for {", ".join(KINDS)}.')
@@ -95,7 +94,9 @@ def _parse(text: str) -> tuple[dict[str, list[str]], str, int]:
                 raise TaskError(f"TF_CONFIG: {taken[address]} and {kind} {number} have the same address, {address}.")
             taken[address] = f"{kind} {number}"
     if not isinstance(task, dict) or not isinstance(task.get("type"), str) or type(task.get("index")) is not int:
-        raise TaskError(f'TF_CONFIG has no "task" with a "type" and an "index": who is this process? It is: {text}')
+        raise TaskError(
+            f'TF_CONFIG has no "task" with a "type" and an "index", which this process needs. It is: {text}'
+        )
     kind, index = task["type"], task["index"]
     if kind == "evaluator":
         return cluster, kind, index
@@ -110,7 +111,7 @@ def _parse(text: str) -> tuple[dict[str, list[str]], str, int]:
 
 
 def _take(task: str, address: str) -> None:
-    """Mark the task as taken, and see that its port is free. TensorFlow's server would share it with anybody."""
+    """Mark the task as taken, and check that its port is free. TensorFlow's server would share it."""
     mark = socket.socket(socket.AF_UNIX)
     try:
         mark.bind(f"\0tf_config {address}")
@@ -121,7 +122,7 @@ def _take(task: str, address: str) -> None:
         ) from None
     _held.append(mark)
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what an earlier run has left does not count
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # allow ports in TIME_WAIT
         try:
             probe.bind(("", int(address.rpartition(":")[2])))
         except OSError as error:
@@ -133,7 +134,7 @@ def _take(task: str, address: str) -> None:
 
 
 def _look_for(task: str, needed: dict[str, str], patience: float) -> None:
-    """Wait until each of these has answered once, and end the process if one has not by then."""
+    """Wait until each of these tasks has answered once; end the process if one has not after patience seconds."""
     deadline = time.monotonic() + patience
     while needed and time.monotonic() < deadline:
         for other, address in list(needed.items()):
@@ -144,8 +145,8 @@ def _look_for(task: str, needed: dict[str, str], patience: float) -> None:
     if needed:
         missing = " and ".join(f"{other} at {address}" for other, address in needed.items())
         print(
-            f"TF_CONFIG: {task} has waited {patience:g} s for {missing}, and nobody answers there. Is it running, with "
-            "the same cluster in its TF_CONFIG, and does the network let it through?",
+            f"TF_CONFIG: {task} has waited {patience:g} s for {missing}, without an answer. Is it running, with the "
+            "same cluster in its TF_CONFIG, and does the network allow the connection?",
             file=sys.stderr,
             flush=True,
         )

@@ -1,4 +1,4 @@
-"""What several test files share."""
+"""Fixtures and helpers that several test files share."""
 
 import os
 import shutil
@@ -21,21 +21,29 @@ TINY = {"depth": 4, "widen_factor": 1, "train_samples": 128, "test_samples": 64,
 
 
 def listen_to_interrupts():
-    """Be the preexec_fn of a process that is to be interrupted: tests started in the background ignore SIGINT."""
+    """Enable SIGINT, as preexec_fn of a process that a test interrupts: tests in the background ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def wait_until_up(process, count):
+    """Read what a process prints until so many lines end with "up"; fail with its errors if it ends before."""
+    while count:
+        line = process.stdout.readline()
+        assert line, process.communicate()[1].decode()
+        count -= line.endswith(b"up\n")
 
 
 @pytest.fixture
 def leftovers(monkeypatch):
-    """Return a function that gives the processes, of all that the test started, which are still there.
+    """Return a function that returns those processes, of all that the test started, which are still running.
 
-    They are known by a variable that every descendant inherits. What those that were killed leave in the folder for
-    temporary files, another variable, goes with the test.
+    It knows them by an environment variable, which every descendant inherits. Another one names a folder for temporary
+    files, which is removed after the test, with the files that killed processes left.
     """
     mark = str(uuid.uuid4())
     monkeypatch.setenv("COURSE_TEST_MARK", mark)
     temporary = Path(tempfile.mkdtemp())
-    temporary.chmod(0o755)  # ranks in a sandbox are somebody else
+    temporary.chmod(0o755)  # ranks in a sandbox run as another user
     monkeypatch.setenv("TMPDIR", str(temporary))
 
     def marked() -> list[psutil.Process]:

@@ -1,4 +1,4 @@
-"""The figures notebooks draw: ideas, as diagrams, and what was measured in a run, as plots."""
+"""The figures of the notebooks: diagrams of ideas, and plots of measurements."""
 
 from course.figures.engines import accuracy_by_time, after_a_kill, engine_costs, four_engines
 from course.figures.ideas import (

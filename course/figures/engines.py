@@ -1,4 +1,4 @@
-"""Four engines for one training: what each of them sends where, and what they took."""
+"""Four engines for one training: what each sends where, and its measurements."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,11 +9,11 @@ from course.figures.style import GREY, PALE, RANK_COLOURS, arrow, box, canvas, p
 
 COLOURS = dict(zip((ONE, HOROVOD, MULTI_WORKER, PARAMETER_SERVER), ("#6b7280", *RANK_COLOURS), strict=False))
 SHORT = {MULTI_WORKER: "MultiWorker-\nMirroredStrategy", PARAMETER_SERVER: "ParameterServer-\nStrategy"}
-ENDED, WENT_ON = "#D55E00", "#009E73"
+ENDED, CONTINUED = "#D55E00", "#009E73"
 
 
 def four_engines() -> Figure:
-    """Where the weights are, and what travels in a step: nothing, gradients to all, or gradients and weights to one."""
+    """Draw where the weights are, and what each engine transfers per step."""
     figure, ax = canvas(9.4, 3.5)
     _panel(ax, 0.1, 1.5, ONE)
     box(ax, 0.25, 1.5, 1.2, 0.9, "process\nall weights", GREY, size=9)
@@ -44,18 +44,18 @@ def _panel(ax: Axes, x: float, width: float, name: str) -> None:
 
 
 def engine_costs(measured: dict[str, Measured]) -> Figure:
-    """Images a second, megabytes a step, and busy cores of each engine while it trains."""
+    """Plot images per second, megabytes per step, and busy cores of each engine while it trains."""
     figure, axes = plots(3, height=2.7)
     figure.set_size_inches(10.5, 2.7)
     columns = {
         "images/sec": [one.images_per_second for one in measured.values()],
-        "MB received in a step": [one.bytes_a_step / 1e6 for one in measured.values()],
+        "MB received per step": [one.bytes_a_step / 1e6 for one in measured.values()],
         "busy cores": [one.cpu for one in measured.values()],
     }
     for ax, (title, values) in zip(axes, columns.items(), strict=True):
         for name, value in zip(measured, values, strict=True):
-            ax.barh(SHORT.get(name, name), value, color=COLOURS[name], height=0.6)
-            ax.text(value, SHORT.get(name, name), f" {value:.0f}" if value >= 100 else f" {value:.1f}", va="center")
+            bar = ax.barh(SHORT.get(name, name), value, color=COLOURS[name], height=0.6)
+            ax.bar_label(bar, [f"{value:.0f}" if value >= 100 else f"{value:.1f}"], padding=3)
         ax.set(title=title, xlim=(0, max(values) * 1.25))
         ax.grid(axis="y", visible=False)
         ax.invert_yaxis()
@@ -65,30 +65,35 @@ def engine_costs(measured: dict[str, Measured]) -> Figure:
 
 
 def accuracy_by_time(measured: dict[str, Measured], target: float) -> Figure:
-    """The validation accuracy after each epoch, by the seconds since the command was given."""
+    """Plot the validation accuracy after each epoch over the seconds since the start of the command.
+
+    Args:
+        measured: engine -> its measurements.
+        target: an accuracy between 0 and 1, drawn as a line.
+    """
     figure, (ax,) = plots()
     figure.set_size_inches(8.5, 3.4)
     for name, one in measured.items():
         ax.plot(*zip(*one.accuracies, strict=True), color=COLOURS[name], marker="o", markersize=4, label=name)
     ax.axhline(target, color=GREY, linestyle=":", label=f"{target:.0%}, the target")
-    ax.set(title="When it was learned", xlabel="seconds since the start", ylabel="accuracy in validation")
+    ax.set(title="Accuracy over time", xlabel="seconds since the start", ylabel="accuracy in validation")
     ax.set_xlim(left=0)
     ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
 
 def after_a_kill(losses: list[Loss]) -> Figure:
-    """How long it took, after a process had been killed, until the training was in its next epoch, or was over."""
+    """Plot the seconds from the kill of a process to the next epoch, or to the end of the training."""
     figure, (ax,) = plots()
     figure.set_size_inches(8.5, 2.8)
     for loss in losses:
         row = f"{SHORT.get(loss.engine, loss.engine)}\n{loss.killed}".replace("-\n", "")
-        ax.barh(row, loss.seconds, color=WENT_ON if loss.went_on else ENDED, height=0.6)
-        ax.text(loss.seconds, row, f" {loss.seconds:.1f} s", va="center")
+        bar = ax.barh(row, loss.seconds, color=CONTINUED if loss.went_on else ENDED, height=0.6)
+        ax.bar_label(bar, [f"{loss.seconds:.1f} s"], padding=3)
     ax.set(title="A process is killed", xlabel="seconds", xlim=(0, max(loss.seconds for loss in losses) * 1.2))
     ax.grid(axis="y", visible=False)
     ax.invert_yaxis()
-    kinds = {"until all had ended": ENDED, "until the next epoch began: it goes on": WENT_ON}
+    kinds = {"until all processes had ended": ENDED, "until the next epoch began": CONTINUED}
     handles = [Patch(color=colour, label=text) for text, colour in kinds.items()]
     ax.legend(handles=handles, frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
     return figure

@@ -1,4 +1,4 @@
-"""Diagrams of the ideas, drawn for as many ranks as the lesson runs."""
+"""Diagrams of the first part's ideas, for the number of ranks that the lesson runs."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -7,7 +7,7 @@ from course.figures.style import GREY, PALE, arrow, box, canvas, plots, rank_col
 
 
 def who_is_who(hosts: int = 2, slots: int = 2) -> Figure:
-    """Hosts with their processes: rank counts through all of them, local rank starts anew on each host."""
+    """Draw hosts with their processes: ranks count through all hosts, local ranks start at 0 on each host."""
     figure, ax = canvas(9, 2.6)
     width = 8.6 / hosts - 0.3
     for host in range(hosts):
@@ -31,7 +31,7 @@ def who_is_who(hosts: int = 2, slots: int = 2) -> Figure:
 
 
 def pinning(hosts: int = 2, slots: int = 2) -> Figure:
-    """Each process takes the GPU of its local rank: by rank there would be no such GPU on the second host."""
+    """Draw which GPU each process takes: that of its local rank. The second host has none with its rank's number."""
     figure, ax = canvas(9, 3.2)
     width = 8.6 / hosts - 0.3
     for host in range(hosts):
@@ -49,7 +49,7 @@ def pinning(hosts: int = 2, slots: int = 2) -> Figure:
 
 
 def one_voice(np: int = 4) -> Figure:
-    """All ranks train; one of them reports."""
+    """Draw ranks that all train, of which one prints."""
     figure, ax = canvas(9, 2.1)
     width = 8.6 / np
     for rank in range(np):
@@ -61,7 +61,7 @@ def one_voice(np: int = 4) -> Figure:
 
 
 def allreduce(np: int = 4) -> Figure:
-    """Every rank gives its gradient and gets the mean of all."""
+    """Draw an allreduce: every rank sends its gradient and receives the mean of all."""
     figure, ax = canvas(9, 3.4)
     width = 8.6 / np
     box(ax, 0.2, 1.4, 8.4, 0.6, "allreduce: the mean of all ranks' gradients", face=PALE)
@@ -76,27 +76,27 @@ def allreduce(np: int = 4) -> Figure:
 
 
 def broadcast(np: int = 4) -> Figure:
-    """Rank 0's weights replace every other rank's."""
+    """Draw a broadcast: rank 0's weights replace every other rank's."""
     figure, ax = canvas(9, 2.9)
     width = 8.6 / np
     for rank in range(np):
         x = 0.2 + rank * width
         box(ax, x, 1.9, width - 0.2, 0.8, f"rank {rank} starts\nwith $w_{rank}$", rank_colour(rank))
-        box(ax, x, 0.1, width - 0.2, 0.8, f"rank {rank} goes on\nwith $w_0$", rank_colour(0))
+        box(ax, x, 0.1, width - 0.2, 0.8, f"rank {rank} continues\nwith $w_0$", rank_colour(0))
         arrow(ax, (0.2 + (width - 0.2) / 2, 1.87), (x + (width - 0.2) / 2, 0.93), rank_colour(0))
     return figure
 
 
 def shared_epoch(np: int = 4) -> Figure:
-    """An epoch before, each rank going through all the data, and after, each taking its part of the steps."""
+    """Plot each rank's share of an epoch, before and after the steps are divided by the number of ranks."""
     figure, axes = plots(2, height=2.6)
     for ax, parts, title in (
-        (axes[0], 1, "len(train_iter) steps a rank"),
+        (axes[0], 1, "len(train_iter) steps per rank"),
         (axes[1], np, "len(train_iter) // size steps"),
     ):
         for rank in range(np):
             ax.barh(rank, 1 / parts, color=rank_colour(rank), height=0.6)
-        ax.set(title=title, xlabel="one rank's work in an epoch, in data sets", xlim=(0, 1.05), yticks=range(np))
+        ax.set(title=title, xlabel="passes of one rank over the data set, per epoch", xlim=(0, 1.05), yticks=range(np))
         ax.set_yticklabels([f"rank {rank}" for rank in range(np)])
         ax.invert_yaxis()
         ax.grid(axis="y", visible=False)
@@ -104,7 +104,7 @@ def shared_epoch(np: int = 4) -> Figure:
 
 
 def averaged_metrics(np: int = 4) -> Figure:
-    """Each rank's validation accuracy comes from its own share; the mean of them is what callbacks should read."""
+    """Draw the averaging of metrics: each rank measures its own share, and callbacks should read the mean."""
     figure, ax = canvas(9, 3.4)
     width = 8.6 / np
     shares = [0.87, 0.83, 0.86, 0.82, 0.88, 0.81, 0.85, 0.84][:np]
@@ -113,16 +113,16 @@ def averaged_metrics(np: int = 4) -> Figure:
     for rank, accuracy in enumerate(shares):
         x = 0.2 + rank * width
         middle = x + (width - 0.2) / 2
-        verdict = "stop" if accuracy >= 0.85 else "go on"
+        verdict = "stop" if accuracy >= 0.85 else "continue"
         box(ax, x, 2.5, width - 0.2, 0.8, f"rank {rank}: {accuracy:.2f}\n“{verdict}”", rank_colour(rank))
         arrow(ax, (middle, 2.47), (middle, 2.03), rank_colour(rank))
         arrow(ax, (middle, 1.37), (middle, 0.93))
-        box(ax, x, 0.1, width - 0.2, 0.8, f"rank {rank}: {mean:.3f}\n“{'stop' if mean >= 0.85 else 'go on'}”", GREY)
+        box(ax, x, 0.1, width - 0.2, 0.8, f"rank {rank}: {mean:.3f}\n“{'stop' if mean >= 0.85 else 'continue'}”", GREY)
     return figure
 
 
 def step_anatomy(np: int = 4) -> Figure:
-    """What a step costs as ranks are added: each computes on its own batch, then all exchange gradients."""
+    """Plot the cost of a step, computing and exchanging gradients, and the speed-up that results for more ranks."""
     figure, (left, right) = plots(2, height=2.8)
     for rank in range(np):
         left.barh(rank, 1.0, color=rank_colour(rank), height=0.6)
@@ -138,7 +138,7 @@ def step_anatomy(np: int = 4) -> Figure:
         right.plot(
             ranks, [n if n == 1 else n / (1 + share) for n in ranks], marker="o", label=f"{share:.0%} of compute"
         )
-    right.set(title="Speed-up, if exchanging costs …", xlabel="ranks", xticks=ranks)
+    right.set(title="Speed-up, if an allreduce takes …", xlabel="ranks", xticks=ranks)
     right.legend(frameon=False)
     return figure
 

@@ -1,4 +1,4 @@
-"""Plots of what ranks really did, drawn from launch.Run."""
+"""Plots of what ranks did in a launch.Run."""
 
 from statistics import mean, median
 
@@ -6,11 +6,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from course.figures.style import GREY, box, canvas, plots, rank_colour
+from course.internal.records import Record
 from course.launch import Run
+
+# The parts of a run's time, as run_shares() returns them, and what is left.
+SHARES = {"start and imports": "#9ca3af", "first batch": "#E69F00", "training": "#0072B2", "the rest": "#d1d5db"}
 
 
 def batch_times(run: Run) -> Figure:
-    """Seconds a batch took on rank 0: the first one pays for building the graph."""
+    """Plot the seconds of each batch on rank 0. The first one includes the tracing of the graph."""
     figure, (ax,) = plots()
     record = run.records[0]
     times = np.diff([record.epochs[0].start, *record.batch_ends[: record.epochs[0].steps]])
@@ -20,7 +24,7 @@ def batch_times(run: Run) -> Figure:
 
 
 def processes(runs: dict[str, Run]) -> Figure:
-    """For each run, what each of its processes knew of itself when training began."""
+    """Show, for each run, the rank, size and GPUs that each of its processes sees when training begins."""
     figure, ax = canvas(9, 1.55 * len(runs))
     for row, (title, run) in enumerate(runs.items()):
         top = 1.55 * (len(runs) - row)
@@ -28,11 +32,7 @@ def processes(runs: dict[str, Run]) -> Figure:
         width = 8.6 / len(run.records)
         for record in run.records:
             text = f"process {record.pid}\n"
-            text += (
-                "rank {} of {}, local rank {}".format(*record.horovod)
-                if record.horovod
-                else "knows of no other process"
-            )
+            text += "rank {} of {}, local rank {}".format(*record.horovod) if record.horovod else "does not use Horovod"
             text += f"\nsees {', '.join(record.gpus) or 'no GPU'}"
             colour = rank_colour(record.horovod[0]) if record.horovod else GREY
             box(ax, 0.2 + record.rank * width, top - 1.45, width - 0.2, 1.05, text, colour, size=9)
@@ -40,7 +40,7 @@ def processes(runs: dict[str, Run]) -> Figure:
 
 
 def lines_printed(runs: dict[str, Run]) -> Figure:
-    """How many lines each rank printed in each run."""
+    """Plot the number of lines that each rank printed in each run."""
     figure, axes = plots(len(runs), height=2.8)
     most = max(len(lines) for run in runs.values() for lines in run.output.values())
     for ax, (title, run) in zip(axes, runs.items(), strict=True):
@@ -54,14 +54,19 @@ def lines_printed(runs: dict[str, Run]) -> Figure:
 
 
 def weight_distance(runs: dict[str, Run]) -> Figure:
-    """How far each rank's trainable weights are from rank 0's after each batch, relative to the size of rank 0's."""
+    """Plot the distance of each rank's trainable weights from rank 0's after each batch, relative to rank 0's norm.
+
+    Raises:
+        ValueError: a run recorded no weights.
+    """
     figure, axes = plots(len(runs))
     highest = 0.0
     for ax, (title, run) in zip(axes, runs.items(), strict=True):
-        zero = run.records[0].weights
+        zero = _weights(run.records[0])
         for record in run.records:
-            batches = min(len(record.weights), len(zero))
-            gap = np.linalg.norm(record.weights[:batches] - zero[:batches], axis=1)
+            own = _weights(record)
+            batches = min(len(own), len(zero))
+            gap = np.linalg.norm(own[:batches] - zero[:batches], axis=1)
             distance = gap / np.linalg.norm(zero[:batches], axis=1)
             highest = max(highest, distance.max())
             ax.plot(distance, color=rank_colour(record.rank), marker=".", label=f"rank {record.rank}")
@@ -73,13 +78,17 @@ def weight_distance(runs: dict[str, Run]) -> Figure:
 
 
 def update_agreement(runs: dict[str, Run]) -> Figure:
-    """The cosine of the angle between each rank's update and rank 0's, batch by batch: 1 where they are the same."""
+    """Plot the cosine of the angle between each rank's update and rank 0's, batch by batch: 1 if they are the same.
+
+    Raises:
+        ValueError: a run recorded no weights.
+    """
     figure, axes = plots(len(runs))
     for ax, (title, run) in zip(axes, runs.items(), strict=True):
-        # Not from the first batch on: a broadcast at its end moves weights too, and is no update.
-        zero = np.diff(run.records[0].weights[1:], axis=0)
+        # Without the first batch: the broadcast at its end changes weights too, and is not an update.
+        zero = np.diff(_weights(run.records[0])[1:], axis=0)
         for record in run.records[1:]:
-            own = np.diff(record.weights[1:], axis=0)
+            own = np.diff(_weights(record)[1:], axis=0)
             batches = min(len(own), len(zero))
             dot = np.sum(own[:batches] * zero[:batches], axis=1)
             cosine = dot / np.linalg.norm(own[:batches], axis=1) / np.linalg.norm(zero[:batches], axis=1)
@@ -92,8 +101,21 @@ def update_agreement(runs: dict[str, Run]) -> Figure:
     return figure
 
 
+def _weights(record: Record) -> np.ndarray:
+    """Return the recorded weights, of shape (batches + 1, coordinates)."""
+    if record.weights is None:
+        raise ValueError(f"Rank {record.rank} recorded no weights. Run the script with weights=True.")
+    return record.weights
+
+
 def epoch_costs(runs: dict[str, Run], batch_size: int, train_samples: int) -> Figure:
-    """Data sets that all ranks together go through in an epoch, and the seconds an epoch takes, first one left out."""
+    """Plot the passes over the training set of all ranks together per epoch, and the seconds per later epoch.
+
+    Args:
+        runs: title -> run.
+        batch_size: images per step and rank.
+        train_samples: images in the training set.
+    """
     figure, (left, right) = plots(2, height=3)
     for column, run in enumerate(runs.values()):
         base = 0.0
@@ -105,8 +127,8 @@ def epoch_costs(runs: dict[str, Run], batch_size: int, train_samples: int) -> Fi
             )
             base += share
         later = [epoch.train_end - epoch.start for epoch in run.records[0].epochs[1:]]
-        right.bar(column, median(later), color=GREY, width=0.6)
-        right.text(column, median(later), f"{median(later):.1f} s", ha="center", va="bottom")
+        bar = right.bar(column, median(later), color=GREY, width=0.6)
+        right.bar_label(bar, [f"{median(later):.1f} s"])
     right.set_ylim(0, right.get_ylim()[1] * 1.1)
     left.axhline(1, color=GREY, linewidth=0.8, linestyle=":")
     left.set(title="Work of one epoch", ylabel="passes over the training set")
@@ -117,7 +139,7 @@ def epoch_costs(runs: dict[str, Run], batch_size: int, train_samples: int) -> Fi
 
 
 def accuracies(runs: dict[str, Run]) -> Figure:
-    """Validation accuracy on each rank, epoch by epoch: its own, and the one that the callbacks behind it read."""
+    """Plot the validation accuracy on each rank by epoch: its own, and the one that the last callback reads."""
     figure, axes = plots(len(runs))
     for ax, (title, run) in zip(axes, runs.items(), strict=True):
         for record in run.records:
@@ -135,9 +157,14 @@ def accuracies(runs: dict[str, Run]) -> Figure:
     return figure
 
 
-def images_per_second(run: Run, batch_size: int) -> float:
-    """Return the images a second that all ranks together trained on, from the median step of all epochs."""
-    steps = []
+def images_per_second(run: Run, batch_size: float) -> float:
+    """Return the images per second of all ranks together, from the median step of all epochs.
+
+    Args:
+        run: a run whose steps were recorded.
+        batch_size: images per step and rank.
+    """
+    steps: list[float] = []
     for record in run.records:
         ends = iter(record.batch_ends)
         for epoch in record.epochs:
@@ -147,7 +174,7 @@ def images_per_second(run: Run, batch_size: int) -> float:
 
 
 def speedup(runs: list[Run], batch_size: int) -> Figure:
-    """Images a second, speed-up and efficiency over the number of ranks, beside what would be ideal."""
+    """Plot images per second and efficiency over the number of ranks, compared with the ideal."""
     figure, (left, right) = plots(2, height=3)
     ranks = [run.np for run in runs]
     rates = [images_per_second(run, batch_size) for run in runs]
@@ -163,14 +190,14 @@ def speedup(runs: list[Run], batch_size: int) -> Figure:
     )
     left.legend(frameon=False)
     for n, rate, best in zip(ranks, rates, ideal, strict=True):
-        right.bar(str(n), rate / best, color=rank_colour(0), width=0.6)
-        right.text(str(n), rate / best, f"{rate / best:.0%}", ha="center", va="bottom")
+        bar = right.bar(str(n), rate / best, color=rank_colour(0), width=0.6)
+        right.bar_label(bar, [f"{rate / best:.0%}"])
     right.set(title="Efficiency", xlabel="ranks", ylabel="measured / ideal", ylim=(0, 1.3))
     return figure
 
 
 def run_shares(run: Run) -> list[float]:
-    """Return the seconds of a run that went to starting, to rank 0's first batch, and to the rest of its training."""
+    """Return the seconds that a run spent on its start, on rank 0's first batch, and on the rest of the training."""
     epochs, ends = run.records[0].epochs, run.records[0].batch_ends
     first = ends[0] - epochs[0].start
     training = sum(epoch.train_end - epoch.start for epoch in epochs) - first
@@ -178,13 +205,12 @@ def run_shares(run: Run) -> list[float]:
 
 
 def time_shares(runs: list[Run]) -> Figure:
-    """How the seconds of each run divide into start-up, the first epoch's first batch, training, and validation."""
+    """Plot how the seconds of each run divide into start-up, first batch, training, and the rest."""
     figure, (ax,) = plots(height=2.8)
-    colours = {"start and imports": "#9ca3af", "first batch": "#E69F00", "training": "#0072B2", "the rest": "#d1d5db"}
     for run in runs:
         shares = run_shares(run)
         left = 0.0
-        for (name, colour), seconds in zip(colours.items(), [*shares, run.seconds - sum(shares)], strict=True):
+        for (name, colour), seconds in zip(SHARES.items(), [*shares, run.seconds - sum(shares)], strict=True):
             ax.barh(str(run.np), seconds, left=left, color=colour, height=0.6, label=name if run is runs[0] else None)
             left += seconds
     ax.set(title="Where a run's seconds go", xlabel="seconds", ylabel="ranks")
@@ -194,7 +220,7 @@ def time_shares(runs: list[Run]) -> Figure:
 
 
 def images(arrays: np.ndarray, names: list[str]) -> Figure:
-    """Grey images of shape (n, height, width) in one row, each with its name."""
+    """Show grey images, of shape (n, height, width), in one row, each with its name."""
     figure, axes = plots(len(arrays), height=1.4)
     figure.set_size_inches(9, 1.4)
     for ax, array, name in zip(axes, arrays, names, strict=True):

@@ -1,17 +1,15 @@
-"""One process with many devices, beside one process for each: the idea, and what both measured."""
+"""One process for all devices, compared with one process per device: a diagram, and measurements of both."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course.figures.measured import images_per_second, run_shares
+from course.figures.measured import SHARES, images_per_second, run_shares
 from course.figures.style import GREY, PALE, arrow, box, canvas, plots, rank_colour
 from course.launch import Run
 
-SHARES = {"start and imports": "#9ca3af", "first batch": "#E69F00", "training": "#0072B2", "the rest": "#d1d5db"}
-
 
 def one_process_or_many() -> Figure:
-    """Mirrored: one process cuts each batch for its devices. Horovod: a process for each device makes its own batch."""
+    """Draw MirroredStrategy, whose process splits each batch, and Horovod, whose processes make their own batches."""
     figure, ax = canvas(9, 3.9)
     ax.text(0.1, 3.75, "MirroredStrategy: one process", color=GREY, fontsize=11, va="center")
     box(ax, 0.1, 0.1, 4.2, 3.4, face=PALE)
@@ -22,13 +20,13 @@ def one_process_or_many() -> Figure:
         box(ax, 4.7 + device * 2.1, 0.1, 2.0, 3.4, face=PALE)
         box(ax, 4.8 + device * 2.1, 2.6, 1.8, 0.7, "program, input\nits own batch", GREY, face="white")
         _device(ax, 4.8 + device * 2.1, device, "the batch")
-    box(ax, 0.25, 0.3, 3.9, 0.5, "allreduce, inside of the process", GREY, face="white")
-    box(ax, 4.8, 0.3, 3.9, 0.5, "allreduce, from process to process", GREY, face="white")
+    box(ax, 0.25, 0.3, 3.9, 0.5, "allreduce, inside the process", GREY, face="white")
+    box(ax, 4.8, 0.3, 3.9, 0.5, "allreduce, between processes", GREY, face="white")
     return figure
 
 
 def _device(ax: Axes, x: float, device: int, part: str) -> None:
-    """Draw a device, what comes to it, and what leaves it."""
+    """Draw a device with its input and its output."""
     middle = x + 0.9
     arrow(ax, (middle, 2.57), (middle, 2.13), rank_colour(device))
     box(ax, x, 1.2, 1.8, 0.9, f"device {device}\n{part}\nall weights", rank_colour(device), size=9)
@@ -36,17 +34,16 @@ def _device(ax: Axes, x: float, device: int, part: str) -> None:
 
 
 def side_by_side(runs: dict[str, Run], step_images: int) -> Figure:
-    """Images a second of each run, from its median step, and where its seconds went.
+    """Plot the images per second of each run, from its median step, and how its seconds were spent.
 
     Args:
-        runs: by what the figure calls them.
-        step_images: how many images a step takes, on all devices together.
+        runs: name -> run.
+        step_images: images per step, on all devices together.
     """
     figure, (left, right) = plots(2, height=2.9)
     for name, run in runs.items():
         rate = images_per_second(run, step_images / run.np)
-        left.barh(name, rate, color=GREY, height=0.6)
-        left.text(rate, name, f" {rate:.0f}", va="center")
+        left.bar_label(left.barh(name, rate, color=GREY, height=0.6), [f"{rate:.0f}"], padding=3)
         shares, start = run_shares(run), 0.0
         for (part, colour), seconds in zip(SHARES.items(), [*shares, run.seconds - sum(shares)], strict=True):
             label = part if run is next(iter(runs.values())) else None

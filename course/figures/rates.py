@@ -1,4 +1,4 @@
-"""The learning rate of many ranks: the idea, the rates that ranks used, and what a rate does to the loss."""
+"""The learning rate of many ranks: a diagram, the rates that ranks used, and the effect of a rate on the loss."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -6,12 +6,12 @@ from matplotlib.figure import Figure
 from course.figures.style import GREY, arrow, box, canvas, plots, rank_colour
 from course.launch import Run
 
-DROPS = (30, 60, 80)  # epochs from which on the programs take a tenth of the rate
-COLOURS = ("#9ca3af", "#db2777", "#0f766e", "#7c3aed")  # of ways to train: not those of ranks
+DROPS = (30, 60, 80)  # epochs from which on the programs use a tenth of the rate
+COLOURS = ("#9ca3af", "#db2777", "#0f766e", "#7c3aed")  # of ways to train; ranks have others
 
 
 def step_lengths(np_ranks: int = 4) -> Figure:
-    """The way through N batches: N steps of one process, one step of N ranks, and one that is N times as long."""
+    """Draw how N batches are used: by N steps of one process, by one step of N ranks, and by one N times as long."""
     figure, ax = canvas(9, 2.9)
     left, length = 3.0, 5.6 / np_ranks
     rows = (
@@ -32,14 +32,21 @@ def step_lengths(np_ranks: int = 4) -> Figure:
 
 
 def expected_rate(epochs_done: float, base_lr: float, size: int, warmup_epochs: int) -> float:
-    """Return the learning rate of the step that ends after so many epochs, by the rule of step 11."""
+    """Return the learning rate that the rule of step 11 gives for a step.
+
+    Args:
+        epochs_done: epochs completed at the end of the step, as a fraction.
+        base_lr: the rate of one process.
+        size: the number of ranks.
+        warmup_epochs: the length of the warm-up.
+    """
     if epochs_done <= warmup_epochs:
         return base_lr * (1 + epochs_done / warmup_epochs * (size - 1))
     return base_lr * size * 0.1 ** sum(epochs_done > start for start in DROPS)
 
 
 def learning_rates(run: Run, base_lr: float, warmup_epochs: int) -> Figure:
-    """The rate of each epoch's last step, a mark for each rank, on the line of what is expected."""
+    """Plot the rate of each epoch's last step, a mark for each rank, and the line of the expected rate."""
     figure, (left, right) = plots(2, height=3.2)
     epochs = len(run.records[0].epochs)
     line = np.linspace(0, epochs, 40 * epochs + 1)
@@ -64,12 +71,12 @@ def learning_rates(run: Run, base_lr: float, warmup_epochs: int) -> Figure:
 
 
 def learning_curves(panels: dict[str, dict[str, list[Run]]], samples: int, log: str = "loss") -> Figure:
-    """What a log of Keras did over the images that all ranks saw: the mean of some runs, and thin lines for each.
+    """Plot a metric over the images that all ranks have seen: a thin line per run, and the mean of the runs.
 
     Args:
-        panels: title -> name of a way to train -> its runs, which differ by their seeds.
-        samples: how many images an epoch has.
-        log: which of the logs.
+        panels: title -> name of a way to train -> its runs, which differ in their seeds.
+        samples: images per epoch.
+        log: the metric's name in Keras' logs.
     """
     figure, axes = plots(len(panels), height=3.2)
     names = dict.fromkeys(name for ways in panels.values() for name in ways)

@@ -1,4 +1,4 @@
-"""A run that loses a rank and is started again: the idea, the loss on both sides of the gap, and what it costs."""
+"""A run that loses a rank and is started again: a diagram, the loss before and after, and the time it costs."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,7 +12,7 @@ STARTING, FIRST, AGAIN, LOST = "#9ca3af", "#0072B2", "#E69F00", "#D55E00"
 
 
 def restart(hosts: int = 2, slots: int = 2) -> Figure:
-    """Only rank 0's host has the checkpoint: rank 0 reads it, and sends its epoch and what is in it to all ranks."""
+    """Draw a resume: only rank 0's host has the checkpoint, so rank 0 reads it and broadcasts epoch and contents."""
     figure, ax = canvas(9, 3.3)
     width = 8.6 / hosts - 0.3
     for host in range(hosts):
@@ -38,13 +38,13 @@ def restart(hosts: int = 2, slots: int = 2) -> Figure:
 
 
 def loss_across_restart(whole: Run, failure: Failure, resumed: Run) -> Figure:
-    """The training loss by epoch of a run that nobody disturbed, and of one that lost a rank and was started again."""
+    """Plot the training loss by epoch of an undisturbed run, and of one that lost a rank and was started again."""
     figure, (ax,) = plots(height=3.4)
     figure.set_size_inches(8, 3.4)
     undisturbed = [epoch.final_logs["loss"] for epoch in whole.records[0].epochs]
     again = [epoch.final_logs["loss"] for epoch in resumed.records[0].epochs]
     epochs, done = len(undisturbed), len(failure.losses)
-    ax.plot(range(1, epochs + 1), undisturbed, color="#d1d5db", linewidth=7, label="a run that nobody disturbs")
+    ax.plot(range(1, epochs + 1), undisturbed, color="#d1d5db", linewidth=7, label="undisturbed run")
     ax.plot(range(1, done + 1), failure.losses, color=FIRST, marker="o", label="until a rank is killed")
     ax.plot(range(epochs - len(again) + 1, epochs + 1), again, color=AGAIN, marker="s", label="started again")
     ax.axvline(done + 0.5, color=LOST, linestyle=":")
@@ -55,7 +55,7 @@ def loss_across_restart(whole: Run, failure: Failure, resumed: Run) -> Figure:
 
 
 def restart_costs(whole: Run, failure: Failure, resumed: Run) -> Figure:
-    """The seconds of three runs, epoch by epoch: undisturbed, until a rank was killed, and started again."""
+    """Plot the seconds of three runs, epoch by epoch: undisturbed, until a rank was killed, and started again."""
     figure, (ax,) = plots()
     figure.set_size_inches(9, 3)
     epochs = len(whole.records[0].epochs)
@@ -79,6 +79,6 @@ def restart_costs(whole: Run, failure: Failure, resumed: Run) -> Figure:
 
 
 def _segment(ax: Axes, row: str, left: float, width: float, colour: str, text: str) -> None:
-    """Draw a part of a bar, with a text in its middle."""
-    ax.barh(row, width, left=left, color=colour, edgecolor="white", linewidth=1.5, height=0.6)
-    ax.text(left + width / 2, row, text, ha="center", va="center", color="white", fontsize=9)
+    """Draw a part of a bar, with a centred text."""
+    bar = ax.barh(row, width, left=left, color=colour, edgecolor="white", linewidth=1.5, height=0.6)
+    ax.bar_label(bar, [text], label_type="center", color="white", fontsize=9)

@@ -1,5 +1,6 @@
-"""A cluster with parameter servers: who talks to whom, where variables are, who does the steps, how it is evaluated."""
+"""A cluster with parameter servers: its connections, the placement of variables, workers' steps, evaluations."""
 
+from math import prod
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -13,7 +14,7 @@ CHIEF, PS, WORKER, EVALUATOR = rank_colour(2), rank_colour(4), rank_colour(0), r
 
 
 def roles(ps: int = 2, workers: int = 2) -> Figure:
-    """The chief gives steps to the workers; these fetch weights and send gradients; the evaluator reads a folder."""
+    """Draw the roles: the chief schedules steps, workers exchange weights and gradients, the evaluator reads files."""
     figure, ax = canvas(9.6, 4.5)
     box(ax, 0.1, 0.1, 6.3, 4.3, face=PALE)
     ax.text(0.25, 4.22, "the cluster, as TF_CONFIG lists it", color=GREY, fontsize=9, va="center")
@@ -30,8 +31,7 @@ def roles(ps: int = 2, workers: int = 2) -> Figure:
         box(ax, x, 0.3, 6.0 / ps - 0.2, 0.65, f"ps {index}: some of the variables", PS, size=9)
         for worker in range(workers):
             middle = 0.25 + (worker + 0.5) * width - 0.1
-            arrow(ax, (middle, 1.72), (x + 3.0 / ps - 0.1, 0.98), WORKER, alpha=0.6)
-            ax.patches[-1].set_arrowstyle("<|-|>")
+            arrow(ax, (middle, 1.72), (x + 3.0 / ps - 0.1, 0.98), WORKER, alpha=0.6, arrowstyle="<|-|>")
     ax.text(3.2, 2.86, "steps", color=CHIEF, fontsize=9, ha="center", bbox={"color": PALE})
     ax.text(3.2, 1.35, "weights, gradients", color=WORKER, fontsize=9, ha="center", va="center", bbox={"color": PALE})
     arrow(ax, (4.38, 3.6), (7.27, 3.6), CHIEF)
@@ -42,31 +42,28 @@ def roles(ps: int = 2, workers: int = 2) -> Figure:
 
 
 def variables(placed: list[tuple[str, list[int], int]], least: int = 256, shown: int = 8) -> Figure:
-    """The largest variables, each part a bar: how many KiB it has, and which parameter server keeps it.
+    """Plot the size in KiB and the parameter server of the largest variables, one bar per shard.
 
     Args:
-        placed: name, shape and parameter server of each variable, or part of one.
-        least: KiB that no part may go below.
-        shown: how many to show.
+        placed: name, shape and parameter server of each variable or shard.
+        least: the smallest size of a shard, in KiB.
+        shown: the number of bars.
     """
     figure, (ax,) = plots(height=3.6)
     figure.set_size_inches(8.6, 3.6)
 
     def size(shape: list[int]) -> float:
-        numbers = 1
-        for length in shape:
-            numbers *= length
-        return numbers * 4 / 1024
+        return prod(shape) * 4 / 1024
 
     largest = sorted(placed, key=lambda one: -size(one[1]))[:shown]
     for name, shape, ps in largest:
         row = f"{name}  {' x '.join(map(str, shape))}"
-        ax.barh(row, size(shape), color=rank_colour(ps), height=0.65)
-        ax.text(size(shape) + 12, row, f"{size(shape):.0f}", va="center", fontsize=9, color=GREY)
+        bar = ax.barh(row, size(shape), color=rank_colour(ps), height=0.65)
+        ax.bar_label(bar, [f"{size(shape):.0f}"], padding=3, fontsize=9, color=GREY)
     ax.axvline(least, color=GREY, linestyle=":")
     ax.text(least + 8, len(largest) - 0.9, f"{least} KiB", color=GREY, fontsize=9)
     ax.invert_yaxis()
-    ax.set_title("The largest variables, and parts of variables", loc="left")
+    ax.set_title("The largest variables and shards", loc="left")
     ax.grid(axis="y", visible=False)
     ax.tick_params(axis="y", labelsize=9)
     ax.set(xlabel="KiB")
@@ -76,12 +73,12 @@ def variables(placed: list[tuple[str, list[int], int]], least: int = 256, shown:
 
 
 def worker_steps(record: Record, began: float, killed: tuple[int, float, float]) -> Figure:
-    """The steps that each worker did, one mark each, and how many of them by then, while one worker was away.
+    """Plot the number of steps that each worker has done over time, around the kill and restart of one of them.
 
     Args:
         record: of the coordinator.
         began: when the run was started, in seconds since 1970.
-        killed: which worker was killed, when, and when it was started again.
+        killed: which worker was killed, when, and when it was started again, both likewise.
     """
     figure, (ax,) = plots(height=3.6)
     figure.set_size_inches(9, 3.6)
@@ -105,7 +102,13 @@ def worker_steps(record: Record, began: float, killed: tuple[int, float, float])
 
 
 def evaluated(log_dir: str | Path, steps_per_epoch: int, metric: str = "accuracy") -> Figure:
-    """The metric by epoch, as training and as the evaluator measured it, from what both wrote for TensorBoard."""
+    """Plot a metric by epoch as training and the evaluator measured it, from the TensorBoard logs of both.
+
+    Args:
+        log_dir: has tensorboard/train and evaluator/validation in it.
+        steps_per_epoch: of the training.
+        metric: its name in Keras' logs.
+    """
     figure, (ax,) = plots(height=3.4)
     figure.set_size_inches(7.5, 3.4)
     trained = _curve(Path(log_dir, "tensorboard", "train"), f"epoch_{metric}")
@@ -120,7 +123,9 @@ def evaluated(log_dir: str | Path, steps_per_epoch: int, metric: str = "accuracy
 
 def _curve(folder: Path, tag: str) -> list[tuple[int, float]]:
     """Return a TensorBoard curve: step and value of each point."""
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # brings TensorFlow: slow
+    from tensorboard.backend.event_processing.event_accumulator import (
+        EventAccumulator,  # imports TensorFlow, which is slow
+    )
     from tensorboard.util.tensor_util import make_ndarray
 
     events = EventAccumulator(str(folder), size_guidance={"tensors": 0}).Reload()

@@ -1,4 +1,4 @@
-"""Who trains on which images: how an epoch is dealt out, what ranks really drew, and how fast images come."""
+"""Which rank trains on which images: a diagram of the distribution, what ranks drew, and reading throughput."""
 
 from collections import Counter
 from statistics import median
@@ -11,11 +11,11 @@ from matplotlib.patches import Patch
 from course.figures.style import GREY, box, canvas, plots, rank_colour
 from course.launch import Run
 
-NOBODY, SEVERAL = "#e5e7eb", "#1f2937"
+UNUSED, REPEATED = "#e5e7eb", "#1f2937"
 
 
 def dealt_out(np_ranks: int = 4, samples: int = 10) -> Figure:
-    """The orders of two epochs, dealt out to the ranks like cards, and the first images once more at the end."""
+    """Draw the orders of two epochs, dealt to the ranks in turn, padded with the first images at the end."""
     figure, ax = canvas(9, 2.9)
     extra = -samples % np_ranks
     width = 7.3 / (samples + extra)
@@ -38,19 +38,19 @@ def dealt_out(np_ranks: int = 4, samples: int = 10) -> Figure:
 
 
 def _numbers(run: Run, epoch: int) -> list[list[int]]:
-    """Return the numbers of the images that each rank trained on in an epoch."""
+    """Return, for each rank, the numbers of the images that it trained on in an epoch."""
     return [[number for batch in record.trained_on(epoch) for number in batch] for record in run.records]
 
 
 def repeated_batches(run: Run, epoch: int = 0) -> tuple[int, int]:
-    """Return in how many of an epoch's global batches some image is twice or more, and how many there are."""
+    """Return how many of an epoch's global batches hold an image more than once, and the number of these batches."""
     steps = list(zip(*(record.trained_on(epoch) for record in run.records), strict=True))
     together = [[number for batch in step for number in batch] for step in steps]
     return sum(len(set(numbers)) < len(numbers) for numbers in together), len(steps)
 
 
 def epoch_maps(run: Run) -> Figure:
-    """Every training image as a square in the colour of the rank that trained on it, one map for each epoch.
+    """Draw every training image as a square in the colour of the rank that trained on it, one map per epoch.
 
     Raises:
         ValueError: the script did not read its images by Keras' flow_from_directory.
@@ -63,10 +63,10 @@ def epoch_maps(run: Run) -> Figure:
         shares = _numbers(run, epoch)
         times = Counter(number for share in shares for number in share)
         colours = np.ones((-(-samples // columns) * columns, 3))
-        colours[:samples] = to_rgb(NOBODY)
+        colours[:samples] = to_rgb(UNUSED)
         for rank, share in enumerate(shares):
             colours[share] = to_rgb(rank_colour(rank))
-        colours[[number for number, count in times.items() if count > 1]] = to_rgb(SEVERAL)
+        colours[[number for number, count in times.items() if count > 1]] = to_rgb(REPEATED)
         ax.imshow(colours.reshape(-1, columns, 3), interpolation="nearest", aspect="equal")
         several = sum(count > 1 for count in times.values())
         title = (
@@ -75,13 +75,13 @@ def epoch_maps(run: Run) -> Figure:
         ax.set_title(title, fontsize=10)
         ax.axis("off")
     keys = [Patch(color=rank_colour(rank), label=f"rank {rank}") for rank in range(run.np)]
-    keys += [Patch(color=SEVERAL, label="more than once"), Patch(color=NOBODY, label="never")]
+    keys += [Patch(color=REPEATED, label="more than once"), Patch(color=UNUSED, label="never")]
     figure.legend(handles=keys, loc="outside lower center", ncols=len(keys), frameon=False, fontsize=9)
     return figure
 
 
 def overlaps(runs: dict[str, Run], epoch: int = 0) -> Figure:
-    """How many of the images that a rank trained on in an epoch each other rank trained on too."""
+    """Plot the share of each rank's images in an epoch that each other rank trained on too."""
     figure, axes = plots(len(runs), height=3.6)
     for ax, (title, run) in zip(axes, runs.items(), strict=True):
         shares = [set(share) for share in _numbers(run, epoch)]
@@ -93,7 +93,7 @@ def overlaps(runs: dict[str, Run], epoch: int = 0) -> Figure:
             ax.text(column, row, text, ha="center", va="center")
         distinct, samples = len(set.union(*shares)), run.records[0].samples["train"]
         ax.set(title=f"{title}: {distinct} of {samples} images")
-        ax.set(ylabel="of the images of …", xlabel="… so many are drawn by this one, too")
+        ax.set(ylabel="images of …", xlabel="… that are also drawn by …")
         ax.set_xticks(range(run.np), [f"rank {rank}" for rank in range(run.np)])
         ax.set_yticks(range(run.np), [f"rank {rank}" for rank in range(run.np)])
         ax.tick_params(length=0)
@@ -103,13 +103,13 @@ def overlaps(runs: dict[str, Run], epoch: int = 0) -> Figure:
 
 
 def throughputs(rates: dict[str, list[float]]) -> Figure:
-    """Images a second of each way of reading them: a dot for each measurement, a bar to the median."""
+    """Plot the images per second of several ways of reading them: a dot per measurement, a bar for the median."""
     figure, (ax,) = plots(height=0.6 + 0.6 * len(rates))
     figure.set_size_inches(8, 0.9 + 0.6 * len(rates))
-    for name, measured in rates.items():
+    for row, (name, measured) in enumerate(rates.items()):
         ax.barh(name, median(measured), color="#d1d5db", height=0.6)
-        ax.plot(measured, [name] * len(measured), ".", color=GREY)
-        ax.text(max(measured), name, f"  {median(measured):,.0f}", va="center")
+        ax.plot(measured, [row] * len(measured), ".", color=GREY)
+        ax.text(max(measured), row, f"  {median(measured):,.0f}", va="center")
     ax.invert_yaxis()
     ax.set(xlabel="images/sec, median and single measurements", xlim=(0, 1.15 * max(map(max, rates.values()))))
     ax.grid(axis="y", visible=False)

@@ -1,4 +1,4 @@
-"""Figures of step 8: how data come from a store to a host, what reading costs, and when each file came."""
+"""Copying data from a store to each host: a diagram, the cost of reading, and when each file arrived."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from course.launch import Run
 
 
 def staging(hosts: int = 2, slots: int = 2) -> Figure:
-    """On each host one rank copies the images from the store to a disk, from which all ranks there read."""
+    """Draw how one rank per host copies the images from the store to a disk, from which all ranks of the host read."""
     figure, ax = canvas(9, 4.5)
     width = 8.6 / hosts - 0.3
     box(ax, 2.5, 3.9, 4.0, 0.5, "object store: s3://bucket/images", face=PALE)
@@ -33,23 +33,25 @@ def staging(hosts: int = 2, slots: int = 2) -> Figure:
 
 
 def read_times(ways: dict[str, float]) -> Figure:
-    """Milliseconds that a file takes, on a logarithmic axis: every way of reading or copying it has a bar."""
+    """Plot the milliseconds per file of several ways of reading or copying it, on a logarithmic axis."""
     figure, (ax,) = plots()
     figure.set_size_inches(7, 0.5 * len(ways) + 0.9)
     for name, milliseconds in ways.items():
-        ax.barh(name, milliseconds, color=rank_colour(0), height=0.6)
-        ax.text(milliseconds * 1.15, name, f"{milliseconds:.2g} ms", va="center", fontsize=9)
-    ax.set(xscale="log", xlabel="milliseconds a file", xlim=(min(ways.values()) / 3, max(ways.values()) * 5))
+        bar = ax.barh(name, milliseconds, color=rank_colour(0), height=0.6)
+        ax.bar_label(bar, [f"{milliseconds:.2g} ms"], padding=4, fontsize=9)
+    ax.set(xscale="log", xlabel="milliseconds per file", xlim=(min(ways.values()) / 3, max(ways.values()) * 5))
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)
     return figure
 
 
 def staged_run(run: Run, images: dict[str, str | Path], results: str | Path) -> Figure:
-    """When each image and each result was written, as a tick, and when each rank trained, as a bar.
+    """Plot when each image and each result was written, as ticks, and when each rank trained, as bars.
 
-    images holds the folder of each host's copy by the name of the host, results is the folder that the run's results
-    went to. Seconds count from when mpirun began.
+    Args:
+        run: the run.
+        images: name of a host -> the folder of its copy.
+        results: the folder that the run's results went to.
     """
     figure, (ax,) = plots()
     figure.set_size_inches(9, 0.4 * (len(images) + run.np + 1) + 0.9)

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from course import cluster, launch, steps
-from tests.conftest import listen_to_interrupts
+from tests.conftest import listen_to_interrupts, wait_until_up
 
 
 @pytest.fixture
@@ -125,9 +125,7 @@ def test_processes_end_with_the_launcher(serving, leftovers, number):
         stderr=subprocess.PIPE,
         preexec_fn=listen_to_interrupts,
     )
-    up = 0
-    while up < 3:
-        up += process.stdout.readline().endswith(b"up\n")
+    wait_until_up(process, 3)
     os.kill(process.pid, number)
     process.communicate(timeout=30)
     assert process.returncode != 0

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from course import launch
-from tests.conftest import listen_to_interrupts
+from tests.conftest import listen_to_interrupts, wait_until_up
 
 HVD = "import os, time\nimport horovod.tensorflow as hvd, tensorflow as tf\nhvd.init()\n"
 
@@ -155,9 +155,7 @@ def test_ranks_end_with_the_process_that_started_them(leftovers, number):
         stderr=subprocess.PIPE,
         preexec_fn=listen_to_interrupts,
     )
-    up = 0
-    while up < 2:
-        up += process.stdout.readline().endswith(b"up\n")
+    wait_until_up(process, 2)
     os.kill(process.pid, number)
     process.communicate(timeout=30)
     assert process.returncode != 0

@@ -1,4 +1,4 @@
-"""The program of step 12: one process trains on several devices, with each image once, and goes on where it ended."""
+"""The program of step 12: one process trains on several devices, uses each image once, and resumes."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_it_learns_with_the_rate_of_all_devices(first):
     assert epochs[1].final_logs["loss"] < epochs[0].final_logs["loss"]
 
 
-def test_it_goes_on_from_its_checkpoint(first, flags):
+def test_it_resumes_from_its_checkpoint(first, flags):
     again = launch.script(get(12).solution, np=1, epochs=3, **flags)
     (epoch,) = again.records[0].epochs
     assert epoch.final_logs["loss"] < first.records[0].epochs[0].final_logs["loss"]
@@ -47,6 +47,6 @@ def test_it_goes_on_from_its_checkpoint(first, flags):
 
 def test_a_batch_of_fewer_images_than_devices_is_made_to_do(flags, tmp_path):
     uneven = flags | {"cpu_devices": 3, "batch_size": 3, "val_batch_size": 3, "log_dir": tmp_path}
-    data.folders(tmp_path / "images", 1, 1)  # ten images: nine in a batch, and one is left
+    data.folders(tmp_path / "images", 1, 1)  # ten images: a batch of nine, and one of one
     run = launch.script(get(12).solution, np=1, epochs=1, **uneven | {"data_url": tmp_path / "images"})
     assert run.records[0].epochs[0].steps == 2

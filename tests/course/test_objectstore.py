@@ -62,17 +62,17 @@ def test_a_server_that_does_not_start_says_why(tmp_path, monkeypatch, leftovers)
     assert leftovers() == []
 
 
-def test_a_server_that_does_not_answer_is_given_up(server, monkeypatch):
+def test_a_server_that_does_not_answer_is_an_error(server, monkeypatch):
     monkeypatch.setattr(objectstore, "PATIENCE", 0)
     for name, value in server.variables.items():
         monkeypatch.setenv(name, value)
     with (
-        socket.socket() as nobody,
+        socket.socket() as bound,
         subprocess.Popen(["sleep", "99"]) as silent,
         pytest.raises(TimeoutError, match="did not answer within 0 s: Could not connect"),
     ):
-        nobody.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        bound.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{bound.getsockname()[1]}")
         try:
             objectstore._wait_for_bucket(silent)
         finally:
@@ -103,8 +103,8 @@ def test_ranks_get_their_data_from_a_store_and_leave_their_results_there(server,
 def test_all_ranks_end_when_their_data_cannot_be_had(server, tmp_path, leftovers):
     said = []
     with pytest.raises(launch.RunError, match=r"Rank \d ends: the data did not get to 1 of the hosts"):
-        run(tmp_path, server, say=said.append, data_url="s3://nobody/images", train_url=f"{server.url}/results")
-    reason = f"s3://nobody/images could not be copied to {tmp_path}/cache: The specified bucket does not exist."
+        run(tmp_path, server, say=said.append, data_url="s3://missing/images", train_url=f"{server.url}/results")
+    reason = f"s3://missing/images could not be copied to {tmp_path}/cache: The specified bucket does not exist."
     ends = [f"[{rank}] Rank {rank} ends: the data did not get to 1 of the hosts." for rank in (0, 1)]
     assert sorted(said[1:]) == sorted([f"[0] {reason}", *ends])
     assert leftovers() == []

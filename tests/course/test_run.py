@@ -1,4 +1,4 @@
-"""The headless runner: every way a notebook can end is told apart, and leaves nothing running."""
+"""The headless runner: it distinguishes how a notebook ends, and leaves no process running."""
 
 import io
 import json
@@ -32,7 +32,7 @@ def lesson(tmp_path):
         notebook = nbformat.v4.new_notebook(cells=[first, *rest])
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(notebook, folder / "step_99.ipynb")
-        (folder / "beside.txt").write_text("a file of the lesson")
+        (folder / "attachment.txt").write_text("a file of the lesson")
         log = io.StringIO()
         display = run.Display(Console(file=log, width=200))
         out = tmp_path / "out"
@@ -43,7 +43,7 @@ def lesson(tmp_path):
 
 
 def test_a_notebook_that_passes_is_written_with_its_page(lesson, tmp_path, leftovers):
-    result, log = lesson("word = 'unset'", "print(open('beside.txt').read(), word)", word="given")
+    result, log = lesson("word = 'unset'", "print(open('attachment.txt').read(), word)", word="given")
     assert result["status"] == "passed" and result["error"] is None
     assert "a file of the lesson given" in log and "step_99  cell 3/3" in log
     assert "a file of the lesson given" in (tmp_path / "out" / "step_99.html").read_text()
@@ -51,7 +51,7 @@ def test_a_notebook_that_passes_is_written_with_its_page(lesson, tmp_path, lefto
     assert leftovers() == []
 
 
-def test_an_error_is_told_with_its_cell(lesson, tmp_path, leftovers):
+def test_an_error_is_reported_with_its_cell(lesson, tmp_path, leftovers):
     result, _ = lesson("1", "raise ValueError('no such thing')")
     assert result["status"] == "failed"
     assert result["error"].startswith("cell 2:") and "ValueError: no such thing" in result["error"]

@@ -1,4 +1,4 @@
-"""Folders go to a store and come back whole or not at all, and whatever is wrong is said in a line, in seconds.
+"""Folders are copied to a store and back, completely or not at all; errors are reported in one line, in seconds.
 
 The stores are a folder of this machine, and a real S3 server.
 """
@@ -177,7 +177,7 @@ def test_a_file_that_arrives_in_part_is_named(tmp_path, host, monkeypatch):
     assert_as_it_was(host)
 
 
-def test_a_disk_that_is_too_small_is_told_before_anything_is_copied(url, tmp_path, host, monkeypatch):
+def test_a_disk_that_is_too_small_is_reported_before_anything_is_copied(url, tmp_path, host, monkeypatch):
     store.upload(make(tmp_path / "images"), url, progress=False)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(2**30, 2**30 - 1000, 1000))
     with pytest.raises(store.StoreError, match=r"it has 256,007 bytes, and there is room for 1,000 in .*/host"):
@@ -245,8 +245,8 @@ def test_an_upload_that_fails_leaves_no_file_in_part(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def nobody():
-    """Return an address where nobody listens."""
+def silent():
+    """Return an address at which no process listens."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}"
@@ -255,7 +255,7 @@ def nobody():
 @pytest.mark.parametrize(
     ("wrong", "url", "said"),
     [
-        (None, "s3://nobody/images", "The specified bucket does not exist"),
+        (None, "s3://missing/images", "The specified bucket does not exist"),
         ("AWS_ENDPOINT_URL", "s3://staging/images", r"Could not connect .*http://127\.0.* Check .*AWS_ENDPOINT_URL"),
         (
             "AWS_SECRET_ACCESS_KEY",
@@ -268,9 +268,9 @@ def nobody():
     ],
     ids=["bucket", "endpoint", "secret", "key", "scheme", "empty"],
 )
-def test_a_wrong_store_is_told_in_a_line_and_in_seconds(wrong, url, said, s3, nobody, tmp_path, host, monkeypatch):
+def test_a_wrong_store_is_reported_in_one_line_in_seconds(wrong, url, said, s3, silent, tmp_path, host, monkeypatch):
     if wrong:
-        monkeypatch.setenv(wrong, nobody if wrong == "AWS_ENDPOINT_URL" else "wrong")
+        monkeypatch.setenv(wrong, silent if wrong == "AWS_ENDPOINT_URL" else "wrong")
     began = time.monotonic()
     with pytest.raises(store.StoreError, match=said) as down:
         store.download(url, host / "cache", progress=False)

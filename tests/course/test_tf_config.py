@@ -106,13 +106,13 @@ def test_a_port_in_use_is_named():
         assert f"listen at {address}, and its port is in use" in refusal(text)
 
 
-def test_an_address_that_nobody_answers_is_named():
+def test_an_address_without_an_answer_is_named():
     addresses = tf_config.free_addresses({"worker": 2})
     line = refusal(tf_config.make(addresses, "worker", 0), stay=True)
-    assert f"worker 0 has waited 1 s for worker 1 at {addresses['worker'][1]}, and nobody answers" in line
+    assert f"worker 0 has waited 1 s for worker 1 at {addresses['worker'][1]}, without an answer" in line
 
 
-def test_who_is_answered_goes_on():
+def test_a_process_that_gets_answers_continues():
     with socket.create_server(("127.0.0.1", 0)) as other:
         addresses = [*tf_config.free_addresses({"worker": 1})["worker"], f"127.0.0.1:{other.getsockname()[1]}"]
         process = check(tf_config.make({"worker": addresses}, "worker", 0), stay=True)
@@ -124,7 +124,7 @@ def test_who_is_answered_goes_on():
     assert (process.returncode, out, error) == (0, "worker 0\n", "")
 
 
-def test_a_server_of_a_parameter_server_cluster_waits_for_nobody():
+def test_a_server_of_a_parameter_server_cluster_does_not_wait():
     addresses = tf_config.free_addresses({"ps": 1, "chief": 1})
     process = check(tf_config.make(addresses, "ps", 0), patience=0.5, stay=True)
     with pytest.raises(subprocess.TimeoutExpired):

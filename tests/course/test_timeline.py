@@ -1,4 +1,4 @@
-"""Horovod's timeline: what it tells of ranks that wait is read as it was, and drawn."""
+"""Horovod's timeline: waiting ranks are read from it, and drawn."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def arrival(rank, microseconds):
     return {"ph": "X", "name": str(rank), "ts": microseconds, "pid": 1, "dur": 0}
 
 
-def test_a_rank_that_never_came_is_missing_and_named(tmp_path):
+def test_a_rank_that_never_joined_is_missing_and_named(tmp_path):
     path = trace(tmp_path / "hang.json", arrival(1, 1_000_000), {"ph": "i", "name": "CYCLE_START", "ts": 9_000_000})
     (stuck,) = figures.read_timeline(path)
     assert (stuck.tensor, stuck.arrivals, stuck.start) == ("loss", {1: 1.0}, None)
@@ -61,7 +61,7 @@ hvd.stop_timeline()
 
 
 @pytest.mark.slow
-def test_the_wait_for_a_slow_rank_is_read_from_horovod_s_own_timeline(tmp_path):
+def test_the_wait_for_a_slow_rank_is_read_from_horovod_s_timeline(tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
     timeline = tmp_path / "slow.json"
     launch.script(tmp_path / "slow.py", np=2, variables=figures.timeline_variables(timeline))

@@ -4,32 +4,47 @@ import contextlib
 
 import numpy as np
 import pytest
-import tensorflow as tf
-from tensorflow.keras.callbacks import Callback, CallbackList
 
 from course.internal.keras_fit import wrap_fit
 
 
-class Noted(Callback):
-    """Adds its name to a list when training begins."""
+@pytest.fixture(scope="module")
+def tf():
+    import tensorflow  # takes seconds, so not when tests are collected
 
-    def __init__(self, name, order):
-        super().__init__()
-        self.name, self.order = name, order
-
-    def on_train_begin(self, logs=None):
-        self.order.append(self.name)
+    return tensorflow
 
 
 @pytest.fixture
-def wrap(monkeypatch):
+def order():
+    """The names of callbacks, in the order in which training began for them."""
+    return []
+
+
+@pytest.fixture
+def noted(tf, order):
+    """Return a function that makes a callback with a name."""
+
+    class Noted(tf.keras.callbacks.Callback):
+        def __init__(self, name):
+            super().__init__()
+            self.name = name
+
+        def on_train_begin(self, logs=None):
+            order.append(self.name)
+
+    return Noted
+
+
+@pytest.fixture
+def wrap(tf, monkeypatch):
     """Return a function that wraps fit() by a generator, until the test ends."""
     monkeypatch.setattr(tf.keras.Model, "fit", tf.keras.Model.fit)
     return lambda around: wrap_fit(contextlib.contextmanager(around))
 
 
 @pytest.fixture
-def model():
+def model(tf):
     model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
     model.compile(loss="mse", optimizer="sgd", run_eagerly=True)
     return model
@@ -41,30 +56,28 @@ ZEROS = np.zeros((4, 1))
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (lambda order: None, []),
-        (lambda order: [], []),
-        (lambda order: Noted("own", order), ["own"]),
-        (lambda order: (Noted("1", order), [Noted("2", order)]), ["1", "2"]),
-        (lambda order: CallbackList([Noted("own", order)]), ["own"]),
+        (lambda noted, tf: None, []),
+        (lambda noted, tf: [], []),
+        (lambda noted, tf: noted("own"), ["own"]),
+        (lambda noted, tf: (noted("1"), [noted("2")]), ["1", "2"]),
+        (lambda noted, tf: tf.keras.callbacks.CallbackList([noted("own")]), ["own"]),
     ],
     ids=["none", "empty", "one", "nested", "CallbackList"],
 )
-def test_callbacks_run_before_and_behind_the_script_s_own(wrap, model, given, expected):
-    order = []
-
+def test_callbacks_run_before_and_behind_the_script_s_own(wrap, model, noted, order, tf, given, expected):
     def around(call):
         assert [callback.name for callback in call.callbacks] == expected
-        call.before.append(Noted("before", order))
-        call.behind.append(Noted("behind", order))
+        call.before.append(noted("before"))
+        call.behind.append(noted("behind"))
         yield
 
     wrap(around)
-    assert model.fit(ZEROS, ZEROS, verbose=0, callbacks=given(order)).history["loss"]
+    assert model.fit(ZEROS, ZEROS, verbose=0, callbacks=given(noted, tf)).history["loss"]
     assert order == ["before", *expected, "behind"]
 
 
-def test_without_callbacks_to_add_keras_gets_what_the_script_gave(wrap, model, monkeypatch):
-    got, given = [], CallbackList()
+def test_without_callbacks_to_add_keras_gets_what_the_script_gave(wrap, model, tf, monkeypatch):
+    got, given = [], tf.keras.callbacks.CallbackList()
     monkeypatch.setattr(tf.keras.Model, "fit", lambda self, callbacks=None: got.append(callbacks))
 
     def around(call):
@@ -88,9 +101,7 @@ def test_arguments_have_defaults_and_can_be_changed(wrap, model):
     assert seen == [(model, 1, 2, True)]
 
 
-def test_an_error_of_fit_passes_through_the_hook(wrap, model):
-    order = []
-
+def test_an_error_of_fit_passes_through_the_hook(wrap, model, order):
     def around(call):
         try:
             yield
@@ -120,12 +131,10 @@ def test_wrong_arguments_are_reported_by_keras_itself(wrap, model):
         model.fit(ZEROS, ZEROS, epoch=1)
 
 
-def test_wrappers_nest(wrap, model):
-    order = []
-
+def test_wrappers_nest(wrap, model, noted, order):
     def note(name):
         def around(call):
-            call.before.append(Noted(name, order))
+            call.before.append(noted(name))
             yield
 
         return around

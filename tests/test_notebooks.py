@@ -1,10 +1,16 @@
 """The lessons as they are committed: complete, alike in shape, without outputs."""
 
+import ast
 import json
+import re
+import textwrap
+from collections import defaultdict
 
 import nbformat
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
+from course import launch, lessons
 from course.steps import NOTEBOOKS, STEPS
 from grader.classroom import release
 
@@ -21,6 +27,9 @@ LOOKED_UP = {
     9: ("?hvd.rank", "?numpy.random.default_rng"),
 }
 
+PATHS = sorted(NOTEBOOKS.glob("*/*.ipynb"))
+every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+
 
 @pytest.fixture
 def lesson(step):
@@ -31,7 +40,24 @@ def sources(lesson, kind):
     return [cell.source for cell in lesson.cells if cell.cell_type == kind]
 
 
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*/*.ipynb")), ids=lambda path: path.stem)
+def parsed(source):
+    """Return the syntax tree of a code cell, or of the file that a %%writefile cell writes."""
+    if source.startswith("%%writefile "):
+        return ast.parse(source.partition("\n")[2])
+    return ast.parse(TransformerManager().transform_cell(source))
+
+
+def is_program(text):
+    """Whether a string is Python of more statements than a passage that a lesson looks for or replaces."""
+    try:
+        nodes = list(ast.walk(ast.parse(textwrap.dedent(text))))
+    except (SyntaxError, ValueError):
+        return False
+    imports = any(isinstance(node, ast.Import | ast.ImportFrom) for node in nodes)
+    return sum(isinstance(node, ast.stmt) for node in nodes) > (1 if imports else 2)
+
+
+@every_notebook
 def test_no_output_is_committed(path):
     notebook = json.loads(path.read_text())
     nbformat.validate(notebook)
@@ -39,9 +65,51 @@ def test_no_output_is_committed(path):
         assert not cell.get("outputs") and cell.get("execution_count") is None
 
 
+@every_notebook
+def test_the_id_of_a_cell_says_what_the_cell_is(path):
+    ids = [cell["id"] for cell in json.loads(path.read_text())["cells"]]
+    assert len(set(ids)) == len(ids)
+    for name in ids:
+        assert re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) and len(name) <= 64
+        assert not re.fullmatch(r"cell-\d+|[0-9a-f]{6,}(-[0-9a-f]+)*", name), name
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import time; time.sleep(1)", True),
+        ("\nmean = 0.5\nfor step in range(3):\n    print(step)\n", True),
+        ("with strategy.scope():\n    model = make_model()", False),
+        ("    hvd.callbacks.BroadcastGlobalVariablesCallback(0),\n", False),
+        ("from course import tf_config", False),
+        ("The lines that each program adds.", False),
+    ],
+)
+def test_a_program_in_a_string_is_recognised(text, expected):
+    assert is_program(text) == expected
+
+
+@every_notebook
+def test_no_code_cell_holds_a_program_in_a_string(path):
+    for source in sources(nbformat.read(path, as_version=4), "code"):
+        strings = [node.value for node in ast.walk(parsed(source)) if isinstance(node, ast.Constant)]
+        assert "-c" not in strings, source
+        assert not [text for text in strings if isinstance(text, str) and is_program(text)], source
+
+
+def test_no_function_is_defined_in_two_notebooks():
+    defined = defaultdict(set)
+    for path in PATHS:
+        for source in sources(nbformat.read(path, as_version=4), "code"):
+            for node in ast.walk(parsed(source)):
+                if isinstance(node, ast.FunctionDef):
+                    defined[node.name].add(path.stem)
+    assert {name: notebooks for name, notebooks in defined.items() if len(notebooks) > 1} == {}
+
+
 def test_no_stray_notebook_is_there():
-    beside = {NOTEBOOKS / "step_00" / "spmd.ipynb", NOTEBOOKS / "step_08" / "hang.ipynb"}
-    known = {step.notebook for step in STEPS} | beside
+    extra = {NOTEBOOKS / "step_00" / "spmd.ipynb", NOTEBOOKS / "step_08" / "hang.ipynb"}
+    known = {step.notebook for step in STEPS} | extra
     assert {path for path in NOTEBOOKS.glob("**/*.ipynb") if ".ipynb_checkpoints" not in path.parts} == known
 
 
@@ -75,3 +143,40 @@ def test_prose_comes_in_short_pieces(lesson):
     for source in sources(lesson, "markdown"):
         prose = [line for line in source.splitlines() if not line.startswith(("|", "-", "<", "#"))]
         assert len(" ".join(prose).split()) <= 130, source
+
+
+def test_only_prints_the_lines_that_match(capsys):
+    say = lessons.only(r"^\$|val_accuracy")
+    for line in ("$ python a.py", "a dollar: $", "loss: 1 - val_accuracy: 0.5"):
+        say(line)
+        lessons.quiet(line)
+    assert capsys.readouterr().out.splitlines() == ["$ python a.py", "loss: 1 - val_accuracy: 0.5"]
+
+
+def test_the_reason_leaves_out_the_last_lines():
+    run = launch.Run("python a.py", 1, output={0: ["Traceback", "ValueError"]})
+    error = launch.RunError(f"Rank 0 ended with exit status 1. {launch._last_words(run, [0])}")
+    assert "ValueError" in str(error)
+    assert lessons.reason(error) == "Rank 0 ended with exit status 1."
+
+
+def test_a_folder_of_a_lesson_starts_empty(tmp_path):
+    folder = lessons.empty_folder(tmp_path / "logs" / "few")
+    (folder / "old.txt").touch()
+    assert list(lessons.empty_folder(folder).iterdir()) == []
+
+
+def test_a_run_from_scratch_finds_nothing_of_the_run_before(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("cache", "logs", "results", "host-0", "images"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(launch, "script", lambda program, np, **options: (program, np, options))
+    assert lessons.run_from_scratch("a.py", 2, epochs=1) == ("a.py", 2, {"epochs": 1})
+    assert [path.name for path in tmp_path.iterdir()] == ["images"]
+
+
+def test_new_lines_leave_out_indentation_comments_and_the_docstring(tmp_path):
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text('"""One."""\na = 1\nb = 2\n')
+    after.write_text('"""Several."""\n# why\nif True:\n    a = 1\n\nb = 3\n')
+    assert lessons.new_lines(after, before) == ["if True:", "b = 3"]

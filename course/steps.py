@@ -144,7 +144,7 @@ def parse(numbers: str) -> list[Step]:
     """
     if numbers == "all":
         return list(STEPS)
-    chosen = set()
+    chosen: set[int] = set()
     for part in numbers.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):

@@ -195,7 +195,7 @@ CAUSES: tuple[tuple[Cause, str], ...] = (
     ("shut down", r"Horovod has been shut down"),  # a rank ended while this one waited in a collective
     ("mismatch", r"Mismatched"),  # ranks met in different collectives
     ("connection", r"HorovodInternalError|gloo|UnavailableError"),  # another process of the cluster is gone
-    ("task taken", r"is already running here"),  # course.tf_config: two processes do the same task
+    ("task taken", r"^TaskTakenError"),  # of course.tf_config: two processes do the same task
     ("late strategy", r"Collective ops must be configured at program startup"),
     ("no checkpoint", r"(?i)no checkpoint"),
 )

@@ -4,13 +4,11 @@ The programs are in solutions/. They have the same network, the same data, and t
 workers together.
 """
 
-import difflib
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import median
 from typing import Any, Protocol
 
@@ -218,11 +216,3 @@ def _await_mid_epoch(of: Cluster, reporter: cluster.Task, epoch: int) -> None:
 
 def _epoch_starts(reporter: cluster.Task) -> list[float]:
     return [when for when, text in reporter.lines if text.startswith("Epoch ")]
-
-
-def new_lines(program: Path, original: Path = PROGRAMS[ONE]) -> list[str]:
-    """Return the lines that a program adds to another, without indentation, comments and its opening docstring."""
-    texts = (path.read_text().split('"""', 2)[2] for path in (original, program))
-    before, after = ([line.strip() for line in text.splitlines()] for text in texts)
-    marked = list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]  # without the files' names
-    return [line[1:] for line in marked if line[0] == "+" and line[1:] and line[1] != "#"]

@@ -44,13 +44,6 @@ def test_a_run_is_summed_up_without_its_first_epoch_and_without_validation():
     assert found.seconds_to(0.75) == 21 and found.seconds_to(0.9) is None
 
 
-def test_lines_that_are_new_are_counted_without_comments_and_indentation(tmp_path):
-    before, after = tmp_path / "before.py", tmp_path / "after.py"
-    before.write_text('"""One."""\n\na = 1\nb = 2\n')
-    after.write_text('"""Another."""\n\n# Why.\nif True:\n    a = 1\nb = 3\n')
-    assert engines.new_lines(after, before) == ["if True:", "b = 3"]
-
-
 @pytest.mark.parametrize("engine", [HOROVOD, MULTI_WORKER, PARAMETER_SERVER])
 def test_an_engine_leaves_network_and_data_as_they_were(engine):
     lines = set(map(str.strip, PROGRAMS[engine].read_text().splitlines()))

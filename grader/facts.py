@@ -241,6 +241,12 @@ class Runs(Generic[Facts]):
         return (rank for ranks in self.topologies.values() for rank in ranks)
 
 
+HorovodRank = Rank[HorovodFacts]
+HorovodRuns = Runs[HorovodFacts]
+TaskRank = Rank[TaskFacts]
+TaskRuns = Runs[TaskFacts]
+
+
 def read(answer: Answer, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Facts]:
     """Return the runs in a supervisor's answer, with facts of one kind; facts of another shape count as none."""
     runs: Runs[Facts] = Runs({}, traffic=answer.traffic)

@@ -3,7 +3,7 @@
 from grader.checks.parameter_server import mobilenet
 from grader.checks.part import Finding, Part
 from grader.checks.training import close
-from grader.facts import Runs, TaskFacts
+from grader.facts import TaskFacts, TaskRuns
 from grader.job import TaskSpec, Topology
 from grader.runner.reading import FILES, Source
 
@@ -33,7 +33,7 @@ BESIDE_TRAINING = Topology(
     hint="tf.keras.utils.SidecarEvaluator takes the compiled model, the data and the folder of the checkpoints; its "
     "start() returns after max_evaluations.",
 )
-def evaluator(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source) -> Finding | None:
+def evaluator(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The evaluator scores each checkpoint as it appears, until the last one.
 
     And keeps a curve of the scores.

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from grader.checks.part import Finding, Part
 from grader.checks.training import hardly_communicated
-from grader.facts import Rank, Runs, TaskFacts
+from grader.facts import TaskFacts, TaskRank, TaskRuns
 from grader.job import BATCH, IMAGES, LOGS, TaskSpec, Topology, flags
 from grader.runner.reading import FILES, Source
 from grader.runner.synthetic_data import CLASSES, TRAIN_IMAGES
@@ -43,7 +43,7 @@ RESTARTED = replace(_served, name="restarted", after="killed")
     hint="Make tf.distribute.ParameterServerStrategy from the resolver, with a MinSizePartitioner, the model under "
     "its scope, and give model.fit a DatasetCreator.",
 )
-def coordinator(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source) -> Finding | None:
+def coordinator(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The coordinator trains on the workers, with its variables on the parameter servers.
 
     Also after an interruption.
@@ -61,7 +61,7 @@ def coordinator(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source
     return hardly_communicated(runs, expected)
 
 
-def _before_training(rank: Rank[TaskFacts], source: Source) -> Finding | None:
+def _before_training(rank: TaskRank, source: Source) -> Finding | None:
     if rank.error and not rank.facts.fits:
         return None  # it does not get that far, as another check says
     if rank.reported and STRATEGY not in [kind for kind, _ in rank.facts.strategies]:
@@ -83,7 +83,7 @@ def _before_training(rank: Rank[TaskFacts], source: Source) -> Finding | None:
     return None
 
 
-def _training(rank: Rank[TaskFacts], right: Rank[TaskFacts], source: Source) -> Finding | None:
+def _training(rank: TaskRank, right: TaskRank, source: Source) -> Finding | None:
     if not rank.facts.fits:
         return None  # it does not get that far, as another check says
     fit, model = rank.facts.fits[0], right.facts.fits[0]

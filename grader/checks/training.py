@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from grader.checks.part import Finding
-from grader.facts import HorovodFacts, Rank, Runs
+from grader.facts import HorovodRank, HorovodRuns, Runs
 from grader.job import Topology
 
 CLUSTERS = (
@@ -27,7 +27,7 @@ def close(one: Sequence[float] | None, other: Sequence[float] | None) -> bool:
     return bool(np.isfinite(scale) and np.abs(first - second).max() <= CLOSE * scale)
 
 
-def trained(ranks: Iterable[Rank[HorovodFacts]]) -> Finding | None:
+def trained(ranks: Iterable[HorovodRank]) -> Finding | None:
     """Return why there is nothing to compare, if a rank did not train."""
     for rank in ranks:
         if not rank.facts.fits or not rank.facts.fits[0].batches:
@@ -36,7 +36,7 @@ def trained(ranks: Iterable[Rank[HorovodFacts]]) -> Finding | None:
     return None
 
 
-def untrained(runs: Runs[HorovodFacts]) -> bool:
+def untrained(runs: HorovodRuns) -> bool:
     """Return whether a rank never trained, so that nothing can be seen of what training does."""
     return trained(runs.ranks()) is not None
 

@@ -8,13 +8,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from course.figures.style import GREY, box, canvas, plots, rank_colour
-from grader.facts import HorovodFacts, Rank, Runs
+from grader.facts import HorovodRank, HorovodRuns
 from grader.job import BASE_LR
 
-Ranks = list[Rank[HorovodFacts]]  # of one topology
+Ranks = list[HorovodRank]  # of one topology
 
 
-def draw(name: str, runs: Runs[HorovodFacts]) -> str:
+def draw(name: str, runs: HorovodRuns) -> str:
     """Return the figure of that name as SVG; nothing where a rank did not report, or did too little for a figure."""
     if not all(rank.reported for rank in runs.ranks()):
         return ""

@@ -5,7 +5,7 @@ import numpy as np
 from grader.checks.horovod.program import COUNTED, part
 from grader.checks.part import Finding
 from grader.checks.training import trained
-from grader.facts import Epoch, HorovodFacts, Rank, Runs
+from grader.facts import Epoch, HorovodRank, HorovodRuns
 from grader.job import BATCH
 from grader.runner.reading import Source
 
@@ -21,7 +21,7 @@ BLURRED = 0.015  # of the range of all images' greys: what augmentation may do t
     hint="Divide the number of batches by hvd.size(), in whole numbers: len(train_iter) // hvd.size(), and "
     "3 * len(test_iter) // hvd.size().",
 )
-def shared_epoch(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def shared_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """The ranks together make one pass over the training set in an epoch, and three over the test set.
 
     Counts batches and images of each epoch on each rank; to round up is as good as to round down.
@@ -38,11 +38,11 @@ def shared_epoch(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source:
     return _images(runs, source)
 
 
-def _steps_line(ranks: list[Rank[HorovodFacts]], source: Source) -> int | None:
+def _steps_line(ranks: list[HorovodRank], source: Source) -> int | None:
     return source.line_of("steps_per_epoch") or ranks[0].facts.lines.get("fit")
 
 
-def _equal_steps(ranks: list[Rank[HorovodFacts]], source: Source) -> Finding | None:
+def _equal_steps(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """Whether all ranks are to take the same number of steps."""
     taken = {rank.facts.fits[0].steps_per_epoch or rank.facts.fits[0].epochs[0].steps for rank in ranks}
     if len(taken) == 1:
@@ -55,7 +55,7 @@ def _equal_steps(ranks: list[Rank[HorovodFacts]], source: Source) -> Finding | N
     )
 
 
-def _epoch(rank: Rank[HorovodFacts], number: int, epoch: Epoch, size: int, source: Source) -> Finding | None:
+def _epoch(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source) -> Finding | None:
     """Whether an epoch was as long as a share of one pass over the training set, and three over the test set."""
     cut_short = bool(rank.error or rank.ended_for) and number == len(rank.facts.fits[0].epochs) - 1
     where = rank.where if not number else f"{rank.where}, in epoch {number + 1},"
@@ -86,7 +86,7 @@ def _epoch(rank: Rank[HorovodFacts], number: int, epoch: Epoch, size: int, sourc
     return None
 
 
-def _images(runs: Runs[HorovodFacts], source: Source) -> Finding | None:
+def _images(runs: HorovodRuns, source: Source) -> Finding | None:
     """Whether the ranks of each topology train on no more than one share together: on one alone that may be chance."""
     same = {}
     for ranks in runs.topologies.values():
@@ -124,7 +124,7 @@ def _different(images: list[str]) -> int:
     needs={1},
     hint="hvd.callbacks.MetricAverageCallback() comes before every callback that reads a metric, on every rank.",
 )
-def mean_metrics(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Callbacks read the mean of all ranks' metrics, and all ranks stop alike.
 
     Compares the metrics that callbacks read at the end of an epoch with the mean of what the ranks measured.
@@ -155,9 +155,7 @@ def mean_metrics(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source:
     return None
 
 
-def _reads(
-    rank: Rank[HorovodFacts], ranks: list[Rank[HorovodFacts]], readers: set[str], needed: set[str]
-) -> str | None:
+def _reads(rank: HorovodRank, ranks: list[HorovodRank], readers: set[str], needed: set[str]) -> str | None:
     """Say which metric that a callback reads is not the mean of all ranks', those of the solution's callbacks first."""
     reads = sorted(rank.facts.fits[0].reads, key=lambda read: (read[1] not in readers, read[2] not in needed))
     for epoch, callback, metric, value in reads:
@@ -172,6 +170,6 @@ def _reads(
     return None
 
 
-def _metrics_read(rank: Rank[HorovodFacts]) -> set[str]:
+def _metrics_read(rank: HorovodRank) -> set[str]:
     """Return the metrics that a rank's callbacks read."""
     return {metric for _, _, metric, _ in rank.facts.fits[0].reads}

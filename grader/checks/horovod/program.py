@@ -17,7 +17,7 @@ ONE_BLOCK, NO_BLOCKS = 10, 4
 
 
 @dataclass(frozen=True)
-class Epochs:
+class TrainingSize:
     """How much a script trains: batches of the training and of the test set, and epochs on one of the clusters."""
 
     train_batches: int
@@ -48,8 +48,8 @@ class Epochs:
 
 
 # Each batch takes its time, and a share for three ranks is something.
-FEW = Epochs(4, 3, 1)
+FEW = TrainingSize(4, 3, 1)
 # Where batches are counted: however a share is rounded, one for two ranks is none for three, one of the training set is
 # none of the test set, and one of a share is still something. More epochs than ranks, so that data that end after one
 # pass show.
-COUNTED = Epochs(9, 6, 3)
+COUNTED = TrainingSize(9, 6, 3)

@@ -6,7 +6,7 @@ import re
 from grader.checks.horovod.program import FEW, part
 from grader.checks.part import Finding
 from grader.checks.training import trained
-from grader.facts import Fit, HorovodFacts, Rank, Runs
+from grader.facts import Fit, HorovodRank, HorovodRuns
 from grader.runner.reading import Source
 
 # Where these are missing, it is for the steps that bring them to say so.
@@ -16,7 +16,7 @@ OF_LATER_STEPS = {"BroadcastGlobalVariablesCallback", METRIC_AVERAGE}
 # --- Step 1 -----------------------------------------------------------------------------------------------------------
 
 
-def _uninitialised(runs: Runs[HorovodFacts]) -> bool:
+def _uninitialised(runs: HorovodRuns) -> bool:
     """Whether a rank never initialised Horovod, so that nothing of the later steps can be seen."""
     return any("init" not in rank.facts.order for rank in runs.ranks())
 
@@ -29,7 +29,7 @@ def _uninitialised(runs: Runs[HorovodFacts]) -> bool:
     hint="Call hvd.init() right after the imports. Where there are GPUs, make only gpus[hvd.local_rank()] visible, "
     "and let its memory grow, before the model is built.",
 )
-def initialised_and_pinned(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def initialised_and_pinned(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Horovod is initialised before the model is built, and each rank sees the one GPU of its local rank.
 
     Expected are the GPUs that the solution sees on each rank, with growing memory.
@@ -37,7 +37,7 @@ def initialised_and_pinned(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts
     return _initialised(runs, source) or _pinned(runs, expected, source)
 
 
-def _initialised(runs: Runs[HorovodFacts], source: Source) -> Finding | None:
+def _initialised(runs: HorovodRuns, source: Source) -> Finding | None:
     for rank in runs.ranks():
         if "init" not in rank.facts.order:
             if rank.error:
@@ -56,7 +56,7 @@ def _initialised(runs: Runs[HorovodFacts], source: Source) -> Finding | None:
     return None
 
 
-def _pinned(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def _pinned(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     for rank, right in zip(runs.ranks(), expected.ranks(), strict=False):
         if "model" not in rank.facts.order:
             continue  # rank 0 has one: it is step 2's to say that all have to
@@ -87,7 +87,7 @@ def _gpus(numbers: list[int]) -> str:
     figure="lines_printed",
     hint="verbose decides what is printed: 1 where hvd.rank() is 0, and 0 elsewhere.",
 )
-def one_voice(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def one_voice(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Rank 0 reports progress, and no other rank prints anything.
 
     Looks at what the host saw on each rank's standard output, and that nothing but output is rank 0's alone.
@@ -108,13 +108,13 @@ def one_voice(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: So
                 return Finding(f"{rank.where} reports nothing. Expected: the progress of training, on rank 0.", line)
     for name, ranks in runs.topologies.items():
         for rank, right in zip(ranks[1:], expected.topologies[name][1:], strict=False):
-            finding = _judge_silent(ranks[0], rank, right, source)
+            finding = _silent(ranks[0], rank, right, source)
             if finding:
                 return finding
     return None
 
 
-def _line_of_output(rank: Rank[HorovodFacts], source: Source) -> int | None:
+def _line_of_output(rank: HorovodRank, source: Source) -> int | None:
     """Return where a rank prints what it should not; what says how verbose it is, where that is a variable."""
     line = rank.facts.lines.get("print")
     by_variable = isinstance(source.keyword("verbose", line), ast.Name)
@@ -122,9 +122,7 @@ def _line_of_output(rank: Rank[HorovodFacts], source: Source) -> int | None:
     return source.line_of("verbose") if by_variable and not in_silent_fit else line
 
 
-def _judge_silent(
-    zero: Rank[HorovodFacts], rank: Rank[HorovodFacts], right: Rank[HorovodFacts], source: Source
-) -> Finding | None:
+def _silent(zero: HorovodRank, rank: HorovodRank, right: HorovodRank, source: Source) -> Finding | None:
     """Whether a rank that reports nothing does all else that rank 0 does."""
     if rank.error or zero.error or rank.ended_for:
         return None

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from grader.checks.horovod.program import part
 from grader.checks.part import Finding
 from grader.checks.training import close, trained
-from grader.facts import Batch, Fit, HorovodFacts, Rank, Runs
+from grader.facts import Batch, Fit, HorovodRank, HorovodRuns
 from grader.runner.reading import Source
 
 BROADCAST = "BroadcastGlobalVariablesCallback"
@@ -19,7 +19,7 @@ BROADCAST = "BroadcastGlobalVariablesCallback"
     needs={1},
     hint="Wrap the optimizer in hvd.DistributedOptimizer, and give the wrapped one to model.compile.",
 )
-def mean_gradient(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Every rank applies the mean of all ranks' gradients.
 
     Compares what each rank adds to its weights with the gradients that the ranks computed by themselves.
@@ -71,7 +71,7 @@ def _optimizer(fit: Fit, right: Fit, source: Source) -> Finding | None:
     return None
 
 
-def _traffic(runs: Runs[HorovodFacts]) -> float:
+def _traffic(runs: HorovodRuns) -> float:
     """Return the bytes that went between the ranks for each batch that they report."""
     return runs.traffic / sum(len(fit.batches) for rank in runs.ranks() for fit in rank.facts.fits)
 
@@ -112,7 +112,7 @@ def _batch(where: str, batch: list[Batch], rate: float, line: int | None) -> Fin
     figure="weight_distance",
     hint="hvd.callbacks.BroadcastGlobalVariablesCallback(0) belongs into the list that model.fit gets.",
 )
-def same_weights(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """From the end of the first batch on, all ranks hold the weights of rank 0.
 
     Compares weights and the optimizer's variables after each batch with rank 0's.
@@ -142,7 +142,7 @@ def same_weights(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source:
     return None
 
 
-def _first_batch(ranks: list[Rank[HorovodFacts]], source: Source) -> Finding | None:
+def _first_batch(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """Why a rank does not get from its first update to its second batch: that is where weights are broadcast."""
     for rank in sorted(ranks, key=lambda rank: not rank.collective):
         if rank.facts.fits[0].batches[0].after is None:
@@ -159,7 +159,7 @@ def _broadcast_line(source: Source) -> int | None:
     return source.line_of(BROADCAST, "broadcast_variables", "callbacks")
 
 
-def _why_apart(runs: Runs[HorovodFacts], where: str, batch: int, source: Source) -> str:
+def _why_apart(runs: HorovodRuns, where: str, batch: int, source: Source) -> str:
     if batch:
         return f"{where} holds rank 0's weights at first, and others after batch {batch + 1}."
     given = {
@@ -174,7 +174,7 @@ def _why_apart(runs: Runs[HorovodFacts], where: str, batch: int, source: Source)
     return f"{where} still starts from its own weights. Expected: those of rank 0, after the first batch."
 
 
-def _root_is_zero(ranks: list[Rank[HorovodFacts]]) -> bool:
+def _root_is_zero(ranks: list[HorovodRank]) -> bool:
     """Whether rank 0 kept its own weights when the others took weights over."""
     fit = ranks[0].facts.fits[0]
     first = fit.batches[0]

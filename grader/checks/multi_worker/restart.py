@@ -5,7 +5,7 @@ from pathlib import Path
 from grader.checks.multi_worker.program import DIES_AFTER, KILLED, RESTARTED, THREE, part
 from grader.checks.multi_worker.workers import low
 from grader.checks.part import Finding
-from grader.facts import Rank, Runs, TaskFacts
+from grader.facts import TaskRank, TaskRuns
 from grader.job import LOGS
 from grader.runner.reading import Source
 
@@ -17,7 +17,7 @@ from grader.runner.reading import Source
     hint="Give BackupAndRestore one folder for all workers, and the other callbacks one that is thrown away where "
     "the worker is not the chief.",
 )
-def restart(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source) -> Finding | None:
+def restart(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Started again after a worker was killed, all go on from where they were, and the chief alone keeps files.
 
     How far a restart comes is compared with how far the solution's own does.
@@ -35,9 +35,7 @@ def restart(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source) ->
     return _resumed(restarted, expected.reserved["restarted"][0], source, line)
 
 
-def _resumed(
-    restarted: list[Rank[TaskFacts]], right: Rank[TaskFacts], source: Source, line: int | None
-) -> Finding | None:
+def _resumed(restarted: list[TaskRank], right: TaskRank, source: Source, line: int | None) -> Finding | None:
     """Whether all workers go on from one step, as late as the one that the solution goes on from, to the same end."""
     begins = []
     for rank in restarted:
@@ -69,13 +67,13 @@ def _resumed(
     return None
 
 
-def _ran(rank: Rank[TaskFacts]) -> tuple[int, int] | None:
+def _ran(rank: TaskRank) -> tuple[int, int] | None:
     """Return the steps behind a training when it began and when it ended; None where it did not get to its end."""
     fit = rank.facts.fits[0] if rank.facts.fits else None
     return (fit.begin.iterations, fit.end.iterations) if fit and fit.begin and fit.end else None
 
 
-def _files(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
+def _files(workers: list[TaskRank], source: Source) -> Finding | None:
     """Whether the chief alone writes what is kept, and all workers share one backup."""
     trained = [rank for rank in workers if rank.facts.fits]
     for rank in trained:
@@ -105,12 +103,12 @@ def _files(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
     return None
 
 
-def _paths(rank: Rank[TaskFacts], kind: str) -> list[str | None]:
+def _paths(rank: TaskRank, kind: str) -> list[str | None]:
     """Return where callbacks of this kind write."""
     return [callback.path for callback in rank.facts.fits[0].callbacks if callback.kind == kind]
 
 
-def _written(rank: Rank[TaskFacts]) -> list[tuple[str, str]]:
+def _written(rank: TaskRank) -> list[tuple[str, str]]:
     """Return what of a worker's writes to which path, but for backups."""
     callbacks = [(callback.kind, callback.path) for callback in rank.facts.fits[0].callbacks]
     found = [(kind, path) for kind, path in callbacks if path and kind != "BackupAndRestore"]

@@ -3,7 +3,7 @@
 from grader.checks.multi_worker.program import EPOCHS, THREE, TWO, part
 from grader.checks.part import Finding
 from grader.checks.training import close, hardly_communicated
-from grader.facts import Rank, Runs, TaskFacts
+from grader.facts import TaskRank, TaskRuns
 from grader.job import BATCH
 from grader.runner.reading import Source
 from grader.runner.synthetic_data import FASHION_MNIST
@@ -21,7 +21,7 @@ SHARED = 0.8
     hint="Make tf.distribute.MultiWorkerMirroredStrategy before anything else, the model under strategy.scope(), "
     "and the batches strategy.num_replicas_in_sync times as large.",
 )
-def one_model(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source) -> Finding | None:
+def one_model(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The workers train one model, each on its own part of every batch.
 
     What is expected of images and steps is counted out from the judge's own data and arguments.
@@ -39,7 +39,7 @@ def one_model(runs: Runs[TaskFacts], expected: Runs[TaskFacts], source: Source) 
     return hardly_communicated(runs, expected)
 
 
-def _strategy(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
+def _strategy(workers: list[TaskRank], source: Source) -> Finding | None:
     line = source.line_of("MultiWorkerMirroredStrategy", "strategy")
     for rank in workers:
         if "late strategy" in rank.causes:
@@ -53,7 +53,7 @@ def _strategy(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
     return None
 
 
-def _model(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
+def _model(workers: list[TaskRank], source: Source) -> Finding | None:
     for rank in workers:
         if rank.facts.fits and (rank.facts.fits[0].strategy != STRATEGY or rank.facts.fits[0].replicas != len(workers)):
             return Finding(
@@ -64,7 +64,7 @@ def _model(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
     return None
 
 
-def _batches(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
+def _batches(workers: list[TaskRank], source: Source) -> Finding | None:
     line = source.line_of("batch_size", "batch")
     for rank in workers:
         for batch in rank.facts.fits[0].images[: TRAIN // (BATCH * len(workers))]:
@@ -77,7 +77,7 @@ def _batches(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
     return None
 
 
-def _steps(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
+def _steps(workers: list[TaskRank], source: Source) -> Finding | None:
     full = BATCH * len(workers)
     right = {TRAIN // full, -(-TRAIN // full)}
     for rank in workers:
@@ -96,7 +96,7 @@ def _steps(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
     return None
 
 
-def _images(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
+def _images(workers: list[TaskRank], source: Source) -> Finding | None:
     """Whether any two workers train on the same images in the first epoch, or one on what is held out."""
     seen = [_first_epoch(rank) for rank in workers]
     held_out = {image for rank in workers for batch in rank.facts.fits[0].validation_images for image in batch}
@@ -114,12 +114,12 @@ def _images(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
     return None
 
 
-def _first_epoch(rank: Rank[TaskFacts]) -> set[int]:
+def _first_epoch(rank: TaskRank) -> set[int]:
     fit = rank.facts.fits[0]
     return {image for batch in fit.images[: fit.epochs[0] if fit.epochs else 0] for image in batch}
 
 
-def _weights(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
+def _weights(workers: list[TaskRank], source: Source) -> Finding | None:
     ends = [rank.facts.fits[0].end for rank in workers]
     for rank, end in zip(workers, ends, strict=True):
         if not (end and ends[0] and close(end.weights, ends[0].weights)):
@@ -130,7 +130,7 @@ def _weights(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
     return None
 
 
-def _reports(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
+def _reports(workers: list[TaskRank], source: Source) -> Finding | None:
     for rank in workers:
         printed = rank.stdout.strip()
         if rank.number and printed:
@@ -141,7 +141,7 @@ def _reports(workers: list[Rank[TaskFacts]], source: Source) -> Finding | None:
     return None
 
 
-def low(rank: Rank[TaskFacts]) -> str:
+def low(rank: TaskRank) -> str:
     """Return a worker's name, for the middle of a sentence."""
     return rank.name.lower()
 

@@ -7,7 +7,7 @@ import numpy as np
 from grader.checks.part import Finding
 from grader.checks.production.program import part
 from grader.checks.training import trained
-from grader.facts import Fit, HorovodFacts, Runs
+from grader.facts import Fit, HorovodRuns
 from grader.job import BASE_LR
 from grader.runner.reading import Source
 
@@ -19,7 +19,7 @@ from grader.runner.reading import Source
     hint="Multiply args.base_lr by hvd.size() wherever it is used, and give "
     "hvd.callbacks.LearningRateWarmupCallback that rate and args.warmup_epochs.",
 )
-def rate(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def rate(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """The learning rate grows from that of one process to hvd.size() times as much, then follows the schedule.
 
     What is expected of the first epochs is counted out from the judge's own arguments; of later ones, from what the

@@ -5,7 +5,7 @@ from pathlib import Path
 from grader.checks.part import Finding
 from grader.checks.production.program import EPOCHS, RESUMED, part
 from grader.checks.training import close, trained
-from grader.facts import HorovodFacts, Rank, Runs, State
+from grader.facts import HorovodRank, HorovodRuns, State
 from grader.runner.reading import Source
 
 CHECKPOINT = "checkpoint-"  # what the names of checkpoints begin with
@@ -18,7 +18,7 @@ CHECKPOINT = "checkpoint-"  # what the names of checkpoints begin with
     hint="Let rank 0 look for the checkpoint, tell its epoch by broadcast_object, and load the file on every rank. "
     "Rank 0 alone saves: under another name first, which it then renames.",
 )
-def resumed(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def resumed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Started again, all ranks go on from rank 0's last whole checkpoint, weights and optimizer alike.
 
     Looks at how checkpoints were written, and compares where the second run began with where the first one ended.
@@ -36,7 +36,7 @@ def resumed(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Sour
     return _restart(runs.topologies["two-hosts"], again, source)
 
 
-def _writing(ranks: list[Rank[HorovodFacts]], source: Source) -> Finding | None:
+def _writing(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """How checkpoints were written, and by which ranks."""
     line = source.line_of("save", "ModelCheckpoint", "save_weights", "SaveCheckpoint")
     files = [rank.facts.files for rank in ranks if rank.facts.files]
@@ -58,7 +58,7 @@ def _writing(ranks: list[Rank[HorovodFacts]], source: Source) -> Finding | None:
     return None
 
 
-def _restart(before: list[Rank[HorovodFacts]], after: list[Rank[HorovodFacts]], source: Source) -> Finding | None:
+def _restart(before: list[HorovodRank], after: list[HorovodRank], source: Source) -> Finding | None:
     """Where the second run began, compared with where the first one ended."""
     finding = _first_epoch(after, source.line_of("initial_epoch", "load_model", "broadcast_object"))
     if finding:
@@ -67,7 +67,7 @@ def _restart(before: list[Rank[HorovodFacts]], after: list[Rank[HorovodFacts]], 
     return _restored(before[0].facts.fits[0].end, after[0].facts.fits[0].begin, line) or _alike(after, line)
 
 
-def _first_epoch(after: list[Rank[HorovodFacts]], line: int | None) -> Finding | None:
+def _first_epoch(after: list[HorovodRank], line: int | None) -> Finding | None:
     """Whether all ranks begin with the epoch after the last one of the first run, and get to their end."""
     if any(rank.ended_for for rank in after):
         places = ", ".join(f"rank {rank.number} is in {rank.collective or 'no collective'}" for rank in after)
@@ -105,7 +105,7 @@ def _restored(end: State | None, begin: State, line: int | None) -> Finding | No
     return None
 
 
-def _alike(after: list[Rank[HorovodFacts]], line: int | None) -> Finding | None:
+def _alike(after: list[HorovodRank], line: int | None) -> Finding | None:
     """Whether all ranks begin alike, and stay so."""
     for rank in after[1:]:
         if rank.facts.fits[0].begin.variables != after[0].facts.fits[0].begin.variables:

@@ -5,7 +5,7 @@ from collections import Counter
 from grader.checks.part import Finding
 from grader.checks.production.program import part
 from grader.checks.training import trained
-from grader.facts import HorovodFacts, Runs
+from grader.facts import HorovodRuns
 from grader.job import BATCH
 from grader.runner.reading import Source
 from grader.runner.synthetic_data import TRAIN_IMAGES, VAL_IMAGES
@@ -18,7 +18,7 @@ from grader.runner.synthetic_data import TRAIN_IMAGES, VAL_IMAGES
     hint="Shuffle with a seed that is the same on all ranks and another one in each epoch, then take every "
     "hvd.size()-th image, from number hvd.rank() on.",
 )
-def shares(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """In every epoch the ranks share all images out among them, each in an order that is new.
 
     What is expected is counted out from the judge's own images, as any right solution does.

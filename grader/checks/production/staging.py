@@ -5,7 +5,7 @@ from pathlib import Path
 from grader.checks.part import Finding
 from grader.checks.production.program import FRESH, part
 from grader.checks.training import untrained
-from grader.facts import HorovodFacts, Rank, Runs
+from grader.facts import HorovodRank, HorovodRuns
 from grader.runner.reading import Source
 
 
@@ -17,7 +17,7 @@ from grader.runner.reading import Source
     "hvd.allreduce that all ranks call holds everybody until they are there, and can carry the news that "
     "a copy failed. Last, on rank 0: store.upload.",
 )
-def staged(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source) -> Finding | None:
+def staged(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """One rank a host copies the data there, the others wait or end with it, and rank 0 copies results back.
 
     Looks at the files that each rank opened, and at how ranks end where no data can be copied.
@@ -36,7 +36,7 @@ def staged(runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Sourc
     return None
 
 
-def _copies(ranks: list[Rank[HorovodFacts]], expected: list[Rank[HorovodFacts]], source: Source) -> Finding | None:
+def _copies(ranks: list[HorovodRank], expected: list[HorovodRank], source: Source) -> Finding | None:
     """Which ranks copied the data, and which read what."""
     line = source.line_of("download", "get", "data_dir")
     for rank in ranks:
@@ -53,7 +53,7 @@ def _copies(ranks: list[Rank[HorovodFacts]], expected: list[Rank[HorovodFacts]],
     return None
 
 
-def _copies_to_host(host: list[Rank[HorovodFacts]], needed: int, line: int | None) -> Finding | None:
+def _copies_to_host(host: list[HorovodRank], needed: int, line: int | None) -> Finding | None:
     """Which of a host's ranks copied how many of the files that are needed."""
     copiers = [rank.number for rank in host if rank.facts.files and rank.facts.files.copied]
     if len(copiers) > 1:
@@ -73,7 +73,7 @@ def _copies_to_host(host: list[Rank[HorovodFacts]], needed: int, line: int | Non
     return None
 
 
-def _results(ranks: list[Rank[HorovodFacts]], source: Source) -> Finding | None:
+def _results(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """What of the logs was copied to where results are kept, and by which ranks."""
     line = source.line_of("upload", "put", "train_url", "save_weights")
     for rank in ranks:
@@ -96,7 +96,7 @@ def _results(ranks: list[Rank[HorovodFacts]], source: Source) -> Finding | None:
     return None
 
 
-def _hosts(ranks: list[Rank[HorovodFacts]]) -> list[list[Rank[HorovodFacts]]]:
+def _hosts(ranks: list[HorovodRank]) -> list[list[HorovodRank]]:
     """Return the ranks by host."""
     return [[rank for rank in ranks if rank.host == host] for host in range(ranks[-1].host + 1)]
 

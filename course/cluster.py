@@ -6,6 +6,7 @@
 TensorFlow has no mpirun: each process learns from its environment variable TF_CONFIG which cluster it belongs to.
 """
 
+import queue
 import shlex
 import signal
 import sys
@@ -61,10 +62,13 @@ class Cluster:
             counts: the number of tasks of each kind: worker=2, or chief=1, ps=1, worker=2. An evaluator has no
                 address in a cluster, so it is not counted here, and start() starts it in any cluster.
         """
-        self.say = say
+        self._say = say
+        self._saying = threading.Lock()  # so that the lines of several processes are not mixed
         self.addresses = tf_config.free_addresses(counts)
         self.tasks = {(kind, index): Task(kind, index) for kind in counts for index in range(counts[kind])}
-        self.changed = threading.Condition()
+        # One entry per new line or end of a process. Not a Condition: an interrupt while the main thread acquires that
+        # would leave it locked, and the threads that read the output would wait indefinitely.
+        self._changes: queue.SimpleQueue[None] = queue.SimpleQueue()
         self.stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -124,14 +128,28 @@ class Cluster:
         for raw in process.output:
             text = launch.as_terminal(raw.decode(errors="replace").rstrip("\n"))
             if text:
-                with self.changed:
-                    task.lines.append((time.time(), text))
-                    self.changed.notify_all()
+                task.lines.append((time.time(), text))
+                self._changes.put(None)
                 self.say(f"[{task.name}] {text}")
         code = process.wait()
-        with self.changed:
-            task.exit, task.ended = code, time.time()
-            self.changed.notify_all()
+        task.ended = time.time()
+        task.exit = code
+        self._changes.put(None)
+
+    def say(self, line: str) -> None:
+        """Pass a line to the function that takes them."""
+        with self._saying:
+            self._say(line)
+
+    def _wait_for(self, holds: Callable[[], bool], timeout: float) -> bool:
+        """Wait until a condition holds, checked at each change of a task, and return whether it does in time."""
+        deadline = time.monotonic() + timeout
+        while not holds():
+            try:
+                self._changes.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                return holds()
+        return True
 
     def kill(self, task: Task) -> None:
         """Kill the process of a task by SIGKILL, which leaves it no time to tidy up, and wait until it has ended.
@@ -171,12 +189,13 @@ class Cluster:
 
         def found_or_ended() -> bool:
             nonlocal seen, found
-            found = any(holds(text) for _, text in task.lines[seen:])
-            seen = len(task.lines)
-            return found or not task.running
+            ended = not task.running  # before the lines are read: the last ones come before the end
+            fresh = task.lines[seen:]
+            seen += len(fresh)
+            found = found or any(holds(text) for _, text in fresh)
+            return found or ended
 
-        with self.changed:
-            self.changed.wait_for(found_or_ended, timeout)
+        self._wait_for(found_or_ended, timeout)
         if not found:
             raise RunError(f"{task.name} did not print the expected line. {_last_words(task)}")
 
@@ -186,9 +205,7 @@ class Cluster:
         Raises:
             RunError: they did not end in time.
         """
-        with self.changed:
-            over = self.changed.wait_for(lambda: _over(tasks), timeout)
-        if not over:
+        if not self._wait_for(lambda: _over(tasks), timeout):
             waiting = " and ".join(task.name for task in tasks if task.running)
             raise RunError(f"{waiting} did not end within {timeout:g} s. {_last_words(*tasks)}")
 

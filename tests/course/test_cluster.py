@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -115,6 +116,22 @@ def test_an_exception_ends_everything(serving, leftovers):
             started.await_line(started.start("ps", index, serving), lambda line: line == "up", timeout=30)
         raise KeyError
     assert leftovers() == []
+
+
+def test_lines_of_several_processes_are_not_mixed(program):
+    parts = []
+
+    def say(line):
+        parts.append(line)
+        time.sleep(0.001)
+        parts.append("\n")
+
+    counts = program("for number in range(100): print(number)")
+    with cluster.Cluster(say, ps=1) as started:  # with a ps, evaluators do not import TensorFlow
+        for index in range(2):
+            started.start("evaluator", index, counts)
+        started.wait(timeout=30)
+    assert len(parts) == 2 * (2 + 2 * 100) and set(parts[1::2]) == {"\n"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

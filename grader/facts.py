@@ -127,7 +127,6 @@ class Writer(Struct, forbid_unknown_fields=True):
 class TaskFit(Struct, forbid_unknown_fields=True):
     """One call of model.fit under a strategy."""
 
-    verbose: int | bool | str
     strategy: str  # its class
     replicas: int
     callbacks: list[Writer]

@@ -102,7 +102,6 @@ class TaskRecorder(Recorder[TaskFacts]):
         self.note("fit")
         strategy = call.model.distribute_strategy
         fit = TaskFit(
-            verbose=call.arguments["verbose"],
             strategy=type(strategy).__name__,
             replicas=strategy.num_replicas_in_sync,
             callbacks=[_writer(callback) for callback in call.callbacks],

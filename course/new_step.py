@@ -1,6 +1,6 @@
 """Make the files of a new step: stubs in every place that a step has, whose tests fail until they are written.
 
-CONTRIBUTING.md says how to go on. The judge's files are read and written as text, since course never imports grader.
+CONTRIBUTING.md says how to continue. The judge's files are read and written as text, since course never imports grader.
 """
 
 import ast

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import re
+import tomllib
 
 import pytest
 
@@ -11,6 +12,7 @@ from grader.checks import CHECKS
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 FOLDERS = "benchmarks|course|data|docs|grader|notebooks|scripts|solutions|tests"
+CHANGELOG = ROOT / "CHANGELOG.md"
 DOCUMENTS = [ARCHITECTURE, *(ROOT / name for name in ("CONTRIBUTING.md", "README.md", "grader/README.md"))]
 
 
@@ -59,3 +61,10 @@ def test_rooms_import_what_the_table_says():
         assert imported_rooms(ROOT / "grader" / room) == set(re.findall(r"\w+", imports)), room
     rooms = {path.name for path in (ROOT / "grader").iterdir() if path.is_dir() and list(path.glob("*.py"))}
     assert rooms <= {room for room, _ in table}
+
+
+def test_the_newest_changes_are_those_of_the_version():
+    versions = re.findall(r"^## (.+)$", CHANGELOG.read_text(), re.M)
+    assert versions[0] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    locked = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
+    assert versions[0] == next(each["version"] for each in locked if each["name"] == "distributed-training-course")

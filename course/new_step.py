@@ -44,7 +44,7 @@ CORRECT = '\nCORRECT {sign} (Variant("the solution of step {number}", {number}, 
 WRONG = """
 WRONG {sign} (
     Variant("nothing done at step {number}", {number}, (), {number}, "{starter}", in_ci=True),
-    Variant("TODO: a mistake that learners make", {number}, (("TODO: right lines", "TODO: wrong lines"),), {number}),
+    Variant("TODO: a mistake", {number}, (("TODO: right lines", "TODO: wrong lines"),), {number}, in_ci=True),
 )
 """
 

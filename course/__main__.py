@@ -1,4 +1,4 @@
-"""The course's command line: python -m course run | lab | cluster | data."""
+"""The course's command line: python -m course run | lab | cluster | data | new-step."""
 
 import logging
 import os
@@ -87,6 +87,20 @@ def run_cluster(commands: tuple[tuple[str, int, str], ...]) -> None:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("Interrupted. All processes have ended.")
+
+
+@main.command("new-step")
+@click.argument("number", type=click.IntRange(min=1))
+@click.option("--part", required=True, help="A module of grader/checks, or the name of a new one.")
+@click.option("--after", type=int, required=True, help="The last step of the part, whose solution is the starter.")
+@click.option("--title", default="TODO", show_default=True, help="The step's title.")
+def make_step(number: int, part: str, after: int, title: str) -> None:
+    """Make the stubs of step NUMBER, which fail the tests until they are written; see CONTRIBUTING.md."""
+    from course import new_step  # for contributors alone
+
+    for path in new_step.make(number, part, after, title):
+        click.echo(f"Made or added to {path.relative_to(steps.ROOT)}")
+    click.echo("CONTRIBUTING.md says what to write in each of these.")
 
 
 @main.group("data")

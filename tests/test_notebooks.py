@@ -134,6 +134,12 @@ def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):
     assert "<details><summary>Answer</summary>" in text
 
 
+def test_no_stub_is_left_in_a_lesson(lesson, step):
+    """The stubs of `course new-step` say TODO; lessons name the programs' own markers, `TODO: Step N`."""
+    text = "\n".join([step.title, *sources(lesson, "markdown")])
+    assert "TODO" not in text.replace("TODO: Step ", "")
+
+
 def test_a_lesson_looks_up_its_calls(lesson, step):
     for call in LOOKED_UP.get(step.number, ()):
         assert call in sources(lesson, "code")

@@ -1,0 +1,126 @@
+"""The recipe of CONTRIBUTING.md: a step is added in a copy of the repository, then released, checked and listed."""
+
+import json
+import shutil
+
+import nbformat
+import pytest
+
+from grader import checks
+from tests import corpus
+from tests.checkout import Checkout
+
+SOLUTION = "solutions/fashion_mnist_after_step_18.py"
+FINAL_SOLUTION = "solutions/fashion_mnist_solution.py"
+LESSON = "notebooks/step_18/step_18.ipynb"
+CHECK = "grader/checks/horovod/epochs.py"
+CORRECT, WRONG = "tests/corpus/horovod_correct.py", "tests/corpus/horovod_wrong.py"
+STUBS = {SOLUTION, LESSON, "course/steps.py", CHECK, CORRECT, WRONG}
+
+STOP = "callbacks.append(StopAtAccuracy(args.target_accuracy, args.patience))\n"
+WRITTEN = "callbacks.append(tf.keras.callbacks.TerminateOnNaN())\n"
+
+STUB_OF_THE_CHECK = '''    """TODO: what the step asks for, in one line that the learner reads."""
+    return Finding("TODO: what was observed. Expected: what the solution does.")
+'''
+WRITTEN_CHECK = '''    """Every rank stops training when the loss is not a number.
+
+    Looks for the callback among those that model.fit gets on each rank.
+    """
+    for rank in runs.ranks():
+        if rank.facts.fits and "TerminateOnNaN" not in rank.facts.fits[0].callbacks:
+            return Finding(
+                f"{rank.where} trains without TerminateOnNaN. Expected: every rank has it.",
+                source.line_of("callbacks"),
+            )
+    return None
+'''
+
+
+def test_no_stub_is_left_in_a_check():
+    for check in checks.CHECKS.values():
+        assert "TODO" not in check.description + check.hint, check.step.name
+
+
+def test_no_stub_is_left_in_the_corpus():
+    for rows in corpus.PARTS.values():
+        for row in rows:
+            assert "TODO" not in row.name and row.text() is not None, row.name
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout with the stubs of a step 18."""
+    checkout = Checkout(tmp_path)
+    title = ("--title", "Stop when the loss is not a number")
+    made = checkout.run("-m", "course", "new-step", "18", "--part", "horovod", "--after", "6", *title)
+    assert made.returncode == 0, made.stderr
+    return checkout
+
+
+def write_the_step(checkout):
+    """Write what the stubs leave open, in their places and nowhere else."""
+    checkout.edit(SOLUTION, (STOP, f"{STOP}\n# Step 18: a loss that is not a number stays so.\n{WRITTEN}"))
+    shutil.copyfile(checkout.root / SOLUTION, checkout.root / FINAL_SOLUTION)
+    checkout.edit(LESSON, ("TODO: ", ""), ("TODO", "nan"))
+    hint = "what to try where the script lacks what the step asks for."
+    checkout.edit(CHECK, (f"TODO: {hint}", "Add tf.keras.callbacks.TerminateOnNaN() to callbacks on every rank."))
+    checkout.edit(CHECK, (STUB_OF_THE_CHECK, WRITTEN_CHECK))
+    lines, mistake = (text.replace("\n", "\\n") for text in (WRITTEN, "tf.keras.callbacks.TerminateOnNaN()\n"))
+    checkout.edit(WRONG, ("TODO: a mistake", "the callback is made and never added"))
+    checkout.edit(WRONG, ("TODO: right lines", lines), ("TODO: wrong lines", mistake))
+
+
+FILES = ("tests/test_solutions.py", "tests/test_notebooks.py", "tests/test_recipe.py")
+OF_STUBS = "changes_the_program or is_the_program_after or no_stub"
+
+
+def test_the_stubs_fail_until_they_are_written(checkout):
+    assert checkout.changed() == STUBS
+    assert {test.partition("::")[0] for test in checkout.failing(*FILES, "-k", OF_STUBS)} == set(FILES)
+    write_the_step(checkout)
+    assert checkout.changed() == STUBS | {FINAL_SOLUTION}
+    assert checkout.failing(*FILES, "-k", OF_STUBS) == []
+
+
+def test_a_written_step_is_listed(checkout):
+    write_the_step(checkout)
+    refused = checkout.run("-m", "course", "run", "--steps", "99")
+    assert "There is no step 99; there are 0 to 18." in refused.stderr
+    listed = checkout.run("-c", "from course import steps; print(steps.parse('all')[-1].title)")
+    assert listed.stdout == "Stop when the loss is not a number\n"
+    unknown = checkout.run("-c", "from grader import checks; checks.of(99)")
+    assert "Step 99 has no check; steps 1, 2," in unknown.stderr and " 16, 18 have." in unknown.stderr
+
+
+def check(checkout, script):
+    """Return the report on a script at step 18, by the command line."""
+    done = checkout.run("-m", "grader", "check", "--step", "18", "--json", script)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_a_written_step_is_released_and_checked(checkout):
+    report = check(checkout, SOLUTION)
+    assert [each["step"] for each in report["checks"] if each["status"] == "failed"] == [18]
+    write_the_step(checkout)
+    assert checkout.failing(*FILES[:2], "tests/grader/test_boundary.py", "tests/grader/runner/test_reading.py") == []
+
+    report = check(checkout, SOLUTION)
+    assert report["status"] == "passed" and report["score"] == report["max_score"] == 70
+    report = check(checkout, "solutions/fashion_mnist_after_step_06.py")
+    assert report["status"] == "failed" and report["score"] == 60
+    assert [each["step"] for each in report["checks"] if each["status"] == "failed"] == [18]
+
+    assert checkout.failing("tests/grader/test_judge.py", "-k", "deserves and 18") == []  # the rows of the corpus
+
+    released = checkout.run("-m", "nbgrader", "generate_assignment", "step_18")
+    assert released.returncode == 0, released.stderr
+    folder = checkout.root / "release" / "step_18"
+    starter = checkout.root / "solutions" / "fashion_mnist_after_step_06.py"
+    assert (folder / "fashion_mnist.py").read_text() == starter.read_text()
+    cells = nbformat.read(folder / "step_18.ipynb", as_version=4).cells
+    points = {
+        cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader.points for cell in cells if "nbgrader" in cell.metadata
+    }
+    assert points["step_18"] == 10

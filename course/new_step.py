@@ -25,7 +25,7 @@ PART = '''"""The part of {script}. TODO: say what becomes of the program."""
 
 from grader.checks.part import Finding, Part
 from grader.checks.training import CLUSTERS
-from grader.facts import HorovodFacts, Runs
+from grader.facts import HorovodFacts, HorovodRuns
 from grader.runner.reading import Source
 
 # TODO: choose the facts that the processes report, and give the clusters the program's arguments (grader.job.flags).
@@ -38,7 +38,7 @@ def step_{number:02d}({arguments}) -> Finding | None:
     """TODO: what the step asks for, in one line that the learner reads."""
     return Finding("TODO: what was observed. Expected: what the solution does.")
 '''
-OF_A_NEW_PART = "runs: Runs[HorovodFacts], expected: Runs[HorovodFacts], source: Source"
+OF_A_NEW_PART = "runs: HorovodRuns, expected: HorovodRuns, source: Source"
 ROWS = '"""{kind} scripts of step {number}. TODO: name the part."""\n\nfrom tests.corpus.variant import Variant\n'
 CORRECT = '\nCORRECT {sign} (Variant("the solution of step {number}", {number}, (), in_ci=True),)\n'
 WRONG = """

@@ -24,10 +24,6 @@ class TaskError(SystemExit):
     """TF_CONFIG cannot be used; the message says why. Ends a program with that line alone."""
 
 
-class TaskTakenError(TaskError):
-    """Another process does the same task of the cluster."""
-
-
 def make(cluster: dict[str, list[str]], kind: str, index: int) -> str:
     """Return the text of TF_CONFIG for one task of a cluster, {"worker": ["host:port", …], …}."""
     return json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
@@ -120,7 +116,7 @@ def _take(task: str, address: str) -> None:
     try:
         mark.bind(f"\0tf_config {address}")
     except OSError:
-        raise TaskTakenError(
+        raise TaskError(
             f"TF_CONFIG: {task} of this cluster, {address}, is already running here. Every process has an index of "
             "its own."
         ) from None

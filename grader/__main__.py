@@ -8,7 +8,8 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from grader.judge import judge
+from grader.judge import judge, no_check
+from grader.report.data import Report
 from grader.runner import sandbox
 from grader.runner.pool import Pool
 
@@ -27,18 +28,22 @@ def main() -> None:
 def check(number: int, as_json: bool, file: str) -> None:
     """Judge one script. Exits with 0 passed, 1 failed or for review, 2 not graded."""
     console = Console(stderr=as_json, highlight=False)
+    report = no_check(number, file) or _judge(number, file, console)
+    if as_json:
+        click.echo(report.to_json())
+    else:
+        report.print(console)
+    sys.exit(EXIT[report.status])
+
+
+def _judge(number: int, file: str, console: Console) -> Report:
     why_not = sandbox.available()
     if why_not:
         console.print(
             f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust."
         )
     with Pool(sandboxed=not why_not) as pool:
-        report = judge(file, number, pool)
-    if as_json:
-        click.echo(report.to_json())
-    else:
-        report.print(console)
-    sys.exit(EXIT[report.status])
+        return judge(file, number, pool)
 
 
 @main.command()

@@ -189,12 +189,16 @@ Facts = TypeVar("Facts", HorovodFacts, TaskFacts)
 
 # What an error means, where a check has to know. Libraries say it in a class or, where an error crosses from C++, in a
 # constant text. A rank's own error is looked at, and its standard error where it could not report any.
-Cause = Literal["shut down", "mismatch", "connection", "task taken", "late strategy", "no checkpoint"]
+Cause = Literal[
+    "shut down", "mismatch", "connection", "task taken", "no file", "store", "late strategy", "no checkpoint"
+]
 CAUSES: tuple[tuple[Cause, str], ...] = (
     ("shut down", r"Horovod has been shut down"),  # a rank ended while this one waited in a collective
     ("mismatch", r"Mismatched"),  # ranks met in different collectives
     ("connection", r"HorovodInternalError|gloo|UnavailableError"),  # another process of the cluster is gone
-    ("task taken", r"^TaskTakenError"),  # of course.tf_config: two processes do the same task
+    ("task taken", r"is already running here"),  # course.tf_config: two processes do the same task
+    ("no file", r"FileNotFoundError"),
+    ("store", r"StoreError"),  # of course.store
     ("late strategy", r"Collective ops must be configured at program startup"),
     ("no checkpoint", r"(?i)no checkpoint"),
 )

@@ -14,6 +14,7 @@ from grader.runner import expectations, reading
 from grader.runner.pool import SECONDS, NoVerdictError, OverrunError, Pool
 from grader.runner.reading import NoScriptError, Source, UnreadableError
 
+WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program calls one of these
 UNFINISHED = "Looks right, and counts once the program runs to its end."
 
 
@@ -26,13 +27,11 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -
         pool: where to run it.
         seconds: how long it may take.
     """
+    refused = no_check(number, path)
+    if refused:
+        return refused
+    began, part = time.monotonic(), checks.of(number)
     report = Report(number, str(path), "not_graded")
-    try:
-        part = checks.of(number)
-    except checks.NoCheckError as error:
-        report.checks = [Outcome("The step exists", number, "error", 0, 0, str(error), "", None)]
-        return report
-    began = time.monotonic()
     try:
         _judge(report, part, reading.load(Path(path)), pool, seconds)
     except UnreadableError as error:
@@ -49,6 +48,16 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -
     return report
 
 
+def no_check(number: int, path: str | Path) -> Report | None:
+    """Return the report on a script for a step that has no check; None where it has one."""
+    try:
+        checks.of(number)
+    except checks.NoCheckError as error:
+        outcome = Outcome("The step exists", number, "error", 0, 0, str(error), "", None)
+        return Report(number, str(path), "not_graded", checks=[outcome])
+    return None
+
+
 def _judge(report: Report, part: Part[Any], text: str, pool: Pool, seconds: float) -> None:
     """Read a script, run it, compare it, and fill in the report.
 
@@ -58,7 +67,7 @@ def _judge(report: Report, part: Part[Any], text: str, pool: Pool, seconds: floa
     """
     step, clusters = part.of(report.step).step, part.clusters(report.step)
     source = reading.read(text, part.allowed)
-    if not any(map(source.calls, part.works)):
+    if not any(map(source.calls, WORKS)):
         raise NoScriptError("The script never calls model.fit: is it another file?")
     expected = expectations.of(step, clusters, pool, part.facts)
     runs = report.runs = facts.read(pool.run(text, part.script, clusters, seconds), clusters, part.facts)

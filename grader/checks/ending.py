@@ -22,13 +22,11 @@ def judge(runs: Runs[Any], step: int, seconds: float) -> Outcome:
         seconds: the time limit.
     """
     ranks = list(runs.ranks())
-    for reason, message in (
-        ("output", "prints without end."),
-        ("memory", "was ended: the ranks together took too much memory."),
-    ):
-        for rank in ranks:
-            if rank.ended_for == reason:
-                return outcome("failed", step, f"{rank.where} {message}")
+    for rank in ranks:
+        if rank.ended_for == "output":
+            return outcome("failed", step, f"{rank.where} prints without end.")
+        if rank.ended_for == "memory":
+            return outcome("failed", step, f"{rank.where} was ended: the ranks together took too much memory.")
     stalled = _stall(runs)
     if stalled:
         return outcome("failed", step, stalled)

@@ -11,7 +11,6 @@ part = Part(
     "evaluator.py",
     "parameter_server/evaluator.py",
     TaskFacts,
-    works=("fit", "evaluate", "SidecarEvaluator"),
     allowed=FILES,
 )
 

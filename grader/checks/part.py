@@ -70,7 +70,6 @@ class Part(Generic[Facts]):
     script: str  # the learner's file
     solution: str  # the program after the last step, in solutions/
     facts: type[Facts]  # that its ranks report
-    works: tuple[str, ...] = ("fit", "evaluate")  # a script that calls none of these is another file
     allowed: frozenset[str] = frozenset()  # what would be out of place elsewhere, in the words of the reading
     checks: list[Check[Facts]] = field(default_factory=list)  # by step
 

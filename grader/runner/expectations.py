@@ -13,6 +13,7 @@ from grader import facts
 from grader.facts import Answer, Facts, Runs
 from grader.job import Topology
 from grader.runner.pool import NoVerdictError, Pool
+from grader.runner.supervisor import HOPELESS
 
 
 def _code() -> str:
@@ -41,9 +42,10 @@ def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]
         return facts.read(msgspec.convert(json.loads(kept.read_text()), Answer), topologies, kind)
     answer = pool.run(text, step.script, topologies)
     runs = facts.read(answer, topologies, kind)
-    for rank in runs.ranks():
-        if rank.exit or not rank.reported:
-            raise NoVerdictError(f"{rank.where}: the solution itself did not run: {rank.error or rank.stderr[-2000:]}")
+    failed = [rank for rank in runs.ranks() if rank.exit or not rank.reported]
+    failed += [rank for ranks in runs.reserved.values() for rank in ranks if rank.ended_for in HOPELESS]
+    for rank in failed:
+        raise NoVerdictError(f"{rank.where}: the solution itself did not run: {rank.error or rank.stderr[-2000:]}")
     store.mkdir(parents=True, exist_ok=True)
     partial = kept.with_suffix(f".{os.getpid()}")
     partial.write_text(json.dumps(msgspec.to_builtins(answer)))

@@ -224,7 +224,7 @@ def _call_reasons(node: ast.Call) -> Iterator[str]:
     match node.func:
         case ast.Name("getattr") if not (node.args[1:] and isinstance(node.args[1], ast.Constant)):
             yield "uses getattr with a computed name"
-        case ast.Attribute(ast.Attribute(attr="environ")) if node.args:
+        case ast.Attribute(ast.Attribute(attr="environ")) | ast.Subscript(ast.Attribute(attr="environ")) if node.args:
             yield from _variable_reasons(node.args[0])
 
 

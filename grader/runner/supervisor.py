@@ -163,8 +163,10 @@ def _drain(rank: RunningRank) -> None:
     for stream, fd in rank.pipes.items():
         os.set_blocking(fd, False)
         with contextlib.suppress(BlockingIOError):
-            while rank.ended_for != "output" and (piece := os.read(fd, 65536)):
+            while piece := os.read(fd, 65536):
                 rank.keep(stream, piece)
+                if rank.ended_for == "output":
+                    break
 
 
 def _traffic() -> int:

@@ -26,7 +26,7 @@ from grader.job import Folders, Topology
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
 from grader.sandboxed.gpus import Gpus
-from grader.sandboxed.recorder import Recorder
+from grader.sandboxed.recorder import Recorder, plain
 
 LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second part's programs lower their rate
 
@@ -178,14 +178,14 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             self.files.training = True
         steps = call.arguments["steps_per_epoch"]
         fit = Fit(
-            verbose=call.arguments["verbose"],
+            verbose=plain(call.arguments["verbose"]),
             optimizer=_describe(call.model.optimizer),
             callbacks=[type(callback).__name__ for callback in call.callbacks],
             loss_weights=self.weighted[call.model],
             steps_per_epoch=None if steps is None else int(steps),
             log_dirs=[str(log.log_dir) for log in call.callbacks if isinstance(log, tf.keras.callbacks.TensorBoard)],
             weights_built=self.built[call.model],
-            initial_epoch=call.arguments["initial_epoch"],
+            initial_epoch=plain(call.arguments["initial_epoch"]),
             begin=self.state(call.model),
         )
         self.facts.fits.append(fit)

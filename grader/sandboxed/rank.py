@@ -53,7 +53,8 @@ def _run(number: int, topology: Topology, script: Path, board: mmap.mmap, facts_
     sending.acquire()
     sys.stdout.flush()
     sys.stderr.flush()
-    _send(recorder, facts_fd)
+    with os.fdopen(facts_fd, "w") as file:
+        file.write(recorder.encoded())
     if recorder.facts.error or topology.tasks:
         os.read(orders_fd, 1)  # a rank that ends closes the others' connections, and they would fail of that first
         return int(bool(recorder.facts.error))
@@ -81,9 +82,5 @@ def _send_when_asked(sending: threading.Lock, facts_fd: int, orders_fd: int) -> 
     """Send the facts so far, if that is asked for before this rank's script has ended; the rank is killed then."""
     os.read(orders_fd, 1)
     if sending.acquire(blocking=False):
-        _send(Recorder.latest, facts_fd)
-
-
-def _send(recorder: Recorder[Any], facts_fd: int) -> None:
-    with os.fdopen(facts_fd, "w") as file:
-        file.write(recorder.encoded())
+        with os.fdopen(facts_fd, "w") as file:  # closed in any case, also where there is no recorder yet
+            file.write(Recorder.latest.encoded())

@@ -86,7 +86,23 @@ class Recorder(Generic[Facts]):
 
     def encoded(self) -> str:
         """Return the facts as JSON, as far as they are known. Python's own encoder has NaN, which weights may hold."""
-        return json.dumps(msgspec.to_builtins(self.facts))
+        return json.dumps(msgspec.to_builtins(self.facts, enc_hook=plain))
+
+
+def plain(value: Any) -> Any:
+    """Return a number or a text of a script as Python's own: NumPy's as such, a whole float as an integer.
+
+    Raises:
+        NotImplementedError: it is neither.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    raise NotImplementedError(f"{value!r} is no fact")
 
 
 def _error(error: BaseException, script: str) -> Error:

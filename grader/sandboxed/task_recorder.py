@@ -26,7 +26,7 @@ from grader.facts import Checkpoint, Progress, TaskFacts, TaskFit, Writer
 from grader.job import LOGS, Topology
 from grader.sandboxed.companions import EVALUATED, make_mobilenet_shallow
 from grader.sandboxed.gpus import Gpus
-from grader.sandboxed.recorder import Recorder
+from grader.sandboxed.recorder import Recorder, plain
 
 KEPT = 500  # of whatever is listed
 STRATEGIES = (
@@ -100,12 +100,12 @@ class TaskRecorder(Recorder[TaskFacts]):
     def record_fit(self, call: FitCall) -> Iterator[None]:
         """Record one call of model.fit; a model that trains by itself alone ends its task."""
         self.note("fit")
-        strategy = call.model.distribute_strategy
+        strategy, steps = call.model.distribute_strategy, call.arguments["steps_per_epoch"]
         fit = TaskFit(
             strategy=type(strategy).__name__,
             replicas=strategy.num_replicas_in_sync,
             callbacks=[_writer(callback) for callback in call.callbacks],
-            steps_per_epoch=call.arguments["steps_per_epoch"],
+            steps_per_epoch=None if steps is None else plain(steps),
             in_parts=_in_parts(call.model),
             places=_places(call.model),
         )

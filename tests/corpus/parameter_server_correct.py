@@ -30,6 +30,11 @@ CORRECT = (
         ((STEPS, 'steps_per_epoch = -(-mobilenet.count(f"{args.data_dir}/train") // args.batch_size)\n'),),
     ),
     Variant(
+        "a whole number of steps that is a float",
+        15,
+        ((STEPS, 'steps_per_epoch = mobilenet.count(f"{args.data_dir}/train") / args.batch_size // 1\n'),),
+    ),
+    Variant(
         "a function without a name",
         15,
         ((CREATOR, CREATOR.replace("(train_data)", "(lambda context: train_data(context))")),),

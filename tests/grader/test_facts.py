@@ -91,7 +91,7 @@ def test_facts_of_another_kind_count_as_not_reported():
         ("HorovodInternalError", "Horovod has been shut down. This was caused by …", "shut down"),
         ("UnavailableError", "{{function_node x}} Connection refused", "connection"),
         ("RuntimeError", "Collective ops must be configured at program startup", "late strategy"),
-        ("TaskTakenError", "TF_CONFIG: worker 0 of this cluster, :1, is already running here.", "task taken"),
+        ("SystemExit", "TF_CONFIG: worker 0 of this cluster, :1, is already running here.", "task taken"),
     ],
 )
 def test_what_a_library_s_error_means_is_known(kind, message, cause):

@@ -131,7 +131,7 @@ def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
     """
     line = source.line_of("MetricAverageCallback", "callbacks")
     # Where a part of the ranks averages, its collectives meet others' of another kind.
-    torn = any(rank.ended_for or "mismatch" in rank.causes for rank in runs.ranks())
+    torn = any(rank.ended_for or (rank.error and "mismatch" in rank.causes) for rank in runs.ranks())
     for name, ranks in runs.topologies.items():
         stop = trained(ranks)
         if stop:

@@ -37,6 +37,10 @@ def restart(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
 
 def _resumed(restarted: list[TaskRank], right: TaskRank, source: Source, line: int | None) -> Finding | None:
     """Whether all workers go on from one step, as late as the one that the solution goes on from, to the same end."""
+    expected = _ran(right)
+    if not expected:
+        return Finding("There is nothing to compare with: the solution's own restart did not end.", unclear=True)
+    first, last = expected
     begins = []
     for rank in restarted:
         ran = _ran(rank)
@@ -49,7 +53,6 @@ def _resumed(restarted: list[TaskRank], right: TaskRank, source: Source, line: i
         return Finding(
             f"Started again after worker 1 was killed, the workers go on from different steps: {told}.", line
         )
-    first, last = _ran(right) or (0, 0)
     if begins[0] < first:
         what = "begin anew" if not begins[0] else f"go on from step {begins[0]}"
         return Finding(

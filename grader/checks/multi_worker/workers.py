@@ -42,7 +42,7 @@ def one_model(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
 def _strategy(workers: list[TaskRank], source: Source) -> Finding | None:
     line = source.line_of("MultiWorkerMirroredStrategy", "strategy")
     for rank in workers:
-        if "late strategy" in rank.causes:
+        if rank.error and "late strategy" in rank.causes:
             message = f"{rank.where}: the strategy is made after TensorFlow has been used, for a tensor or a device."
             return Finding(f"{message} Expected: before anything else of TensorFlow's.", line, explains=True)
         if rank.error or not rank.reported:

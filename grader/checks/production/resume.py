@@ -39,16 +39,19 @@ def resumed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
 def _writing(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """How checkpoints were written, and by which ranks."""
     line = source.line_of("save", "ModelCheckpoint", "save_weights", "SaveCheckpoint")
-    files = [rank.facts.files for rank in ranks if rank.facts.files]
-    if len(files) < len(ranks):
-        return Finding(f"The program does not get to its end ({ranks[0].topology}).", untold=True)
-    names = {name for name in files[0].left if Path(name).name.startswith(CHECKPOINT)}
+    cut_short = Finding(f"The program does not get to its end ({ranks[0].topology}).", untold=True)
+    files = ranks[0].facts.files
+    if not files:
+        return cut_short
+    names = {name for name in files.left if Path(name).name.startswith(CHECKPOINT)}
     if not names:
         return Finding(f"{ranks[0].where} leaves no checkpoint. Expected: one after every epoch.", line)
-    for rank, own in zip(ranks[1:], files[1:], strict=True):
-        if own.wrote_checkpoints:
+    for rank in ranks[1:]:
+        if not rank.facts.files:
+            return cut_short
+        if rank.facts.files.wrote_checkpoints:
             return Finding(f"{rank.where} writes checkpoints too. Expected: rank 0 alone.", line)
-    direct = sorted(names & set(files[0].overwritten))
+    direct = sorted(names & set(files.overwritten))
     if direct:
         return Finding(
             f"{direct[0]} has its name while it is being written: whoever is killed then leaves half a file that is "
@@ -116,6 +119,8 @@ def _alike(after: list[HorovodRank], line: int | None) -> Finding | None:
                 line,
             )
     for number, batches in enumerate(zip(*(rank.facts.fits[0].batches for rank in after), strict=False), 1):
+        if any(batch.after is None for batch in batches):
+            continue  # an exception of the script's ended it
         for rank, batch in zip(after, batches, strict=True):
             same = close(batches[0].after, batch.after), close(batches[0].slots, batch.slots)
             for alike, name in zip(same, ("weights", "optimizer"), strict=True):

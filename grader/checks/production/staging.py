@@ -67,7 +67,7 @@ def _copies_to_host(host: list[HorovodRank], needed: int, line: int | None) -> F
         if files and 0 < files.copied < needed and not rank.facts.fits:
             message = f"{rank.where} copies {files.copied} of {needed} files. Expected: all of them."
             return Finding(message, line, explains=True)
-        if files and not files.copied and rank.error_kind == "FileNotFoundError":
+        if files and not files.copied and rank.error and "no file" in rank.causes:
             message = f"{rank.where} does not wait until the data are on its host: {rank.error}"
             return Finding(message, rank.error_line or line, explains=True)
     return None
@@ -78,7 +78,7 @@ def _results(ranks: list[HorovodRank], source: Source) -> Finding | None:
     line = source.line_of("upload", "put", "train_url", "save_weights")
     for rank in ranks:
         own = rank.facts.files
-        if own and (rank.facts.fits or own.copied) and rank.error_kind == "StoreError":
+        if own and (rank.facts.fits or own.copied) and rank.error and "store" in rank.causes:
             message = f"{rank.where} cannot copy the results: {rank.error} Expected: rank 0 does, after training."
             return Finding(message, rank.error_line, explains=True)
         if not own or not rank.facts.fits:

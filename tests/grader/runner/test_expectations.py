@@ -15,15 +15,18 @@ from grader.runner.pool import NoVerdictError
 class CountingPool:
     """Stands for a pool: every rank exits with this status and reports nothing but that it is there."""
 
-    def __init__(self, kind, status=0):
-        """Answer with facts of this kind."""
-        self.facts, self.status, self.runs = msgspec.to_builtins(kind()), status, 0
+    def __init__(self, kind, status=0, late=()):
+        """Answer with facts of this kind; ranks of the topologies in late were ended for time."""
+        self.facts, self.status, self.late, self.runs = msgspec.to_builtins(kind()), status, late, 0
 
     def run(self, script, name, topologies):
         """Count, and answer."""
         self.runs += 1
-        result = Result(self.status, None, "", "", "", self.facts)
-        return Answer({each.name: [result] * each.size for each in topologies}, traffic=7)
+        return Answer({each.name: [self.result(each.name)] * each.size for each in topologies}, traffic=7)
+
+    def result(self, name):
+        """Return what one rank leaves."""
+        return Result(self.status, "time" if name in self.late else None, "", "", "", self.facts)
 
 
 @pytest.fixture(autouse=True)
@@ -84,3 +87,8 @@ def test_a_solution_that_fails_is_no_expectation():
         with pytest.raises(NoVerdictError, match="the solution itself did not run"):
             of(3, failing)
     assert failing.runs == 2
+
+
+def test_a_solution_that_runs_out_of_time_where_one_check_alone_looks_is_no_expectation():
+    with pytest.raises(NoVerdictError, match="the solution itself did not run"):
+        of(14, CountingPool(TaskFacts, late=("restarted",)))

@@ -1,5 +1,6 @@
 """The recorder: how a script ended, on which line, and projections that tell tensors apart."""
 
+import json
 import mmap
 import sys
 import textwrap
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from grader.facts import ARGUMENTS, HorovodFacts
-from grader.sandboxed.recorder import Recorder
+from grader.sandboxed.recorder import Recorder, plain
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +77,22 @@ def test_the_projection_of_a_mean_is_the_mean_of_the_projections(tmp_path):
     mean = np.mean([recorder.project([one]), recorder.project([other])], axis=0)
     assert np.allclose(recorder.project([(one + other) / 2]), mean)
     assert not np.allclose(recorder.project([one]), recorder.project([other]))
+
+
+@pytest.mark.parametrize(
+    ("value", "should"),
+    [
+        (np.float64(0.9), 0.9),
+        (np.int64(4), 4),
+        (4.0, 4),
+        (np.float64(4), 4),
+        (4.5, 4.5),
+        (True, True),
+        (np.str_("a"), "a"),
+    ],
+)
+def test_numbers_of_numpy_are_facts_like_python_s_own(tmp_path, value, should):
+    assert plain(value) == should and type(plain(value)) is type(should)
+    recorder = recorded(tmp_path, "pass")
+    recorder.facts.lines["fit"] = value
+    assert json.loads(recorder.encoded())["lines"]["fit"] == should

@@ -229,6 +229,14 @@ def _own_sgd(name: str) -> tuple[tuple[str, str], ...]:
 
 
 _STEP_3 = (
+    Variant(
+        "a momentum of NumPy's, which is none",
+        3,
+        (
+            (IMPORT, f"import numpy\n{IMPORT}"),
+            (SGD, "opt = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=numpy.float64(0))\n"),
+        ),
+    ),
     Variant("wrapped where it is made", 3, ((SGD, ""), (WRAP, f"opt = hvd.DistributedOptimizer({MAKE_SGD})\n"))),
     Variant("wrapped in compile", 3, ((WRAP, ""), ("optimizer=opt", "optimizer=hvd.DistributedOptimizer(opt)"))),
     Variant("wrapped by keyword", 3, ((WRAP, "opt = hvd.DistributedOptimizer(optimizer=opt)\n"),)),

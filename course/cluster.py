@@ -114,7 +114,7 @@ class Cluster:
         trains = kind == "chief" or "ps" not in self.addresses
         recorder = ["-m", "course.internal.recorder", str(self.records)] if trains else []
         config = {"TF_CPP_MIN_LOG_LEVEL": "2"}  # a server warns about each connection that a process leaves behind
-        config |= {"TF_CONFIG": tf_config.make(self.addresses, kind, index), "COURSE_WATCH_RANK": str(index)}
+        config |= {"TF_CONFIG": tf_config.make(self.addresses, kind, index), "COURSE_RECORD_RANK": str(index)}
         config["TF_NUM_INTEROP_THREADS"] = "4"  # a step waits, in one of these, for what other processes send
         self.say(f"$ {task.name}: python {shlex.join(command)}")
         environment = launch.environment(len(self.tasks)) | config | variables

@@ -136,13 +136,13 @@ def script(
     arguments = command_line(flags)
     layout = ["--host", ",".join(f"host-{host}:{np // hosts}" for host in range(hosts))] if hosts > 1 else []
     shown = ["mpirun", "-np", str(np), *layout, "python", str(path).removeprefix(f"{ROOT}/"), *arguments]
-    settings = {"COURSE_WATCH_WEIGHTS": "1"} if weights else {}
-    settings |= {"COURSE_WATCH_ONE_CORE": "1"} if one_core_each else {}
+    settings = {"COURSE_RECORD_WEIGHTS": "1"} if weights else {}
+    settings |= {"COURSE_RECORD_ONE_CORE": "1"} if one_core_each else {}
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="course-run-"))
         if hosts > 1:
             port = stack.enter_context(rendezvous(hosts, np // hosts))
-            settings |= {"COURSE_WATCH_HOSTS": str(hosts), "COURSE_WATCH_RENDEZVOUS": str(port)}
+            settings |= {"COURSE_RECORD_HOSTS": str(hosts), "COURSE_RECORD_RENDEZVOUS": str(port)}
         command = [sys.executable, "-m", "course.internal.recorder", directory, str(path), *arguments]
         settings = (variables or {}) | settings
         run = mpirun(command, np, timeout=timeout, say=say, variables=settings, shown=shlex.join(shown))

@@ -6,11 +6,11 @@ The script runs as it would by itself, with one more callback at each end of the
 writes a course.internal.records.Record to DIRECTORY. In the script's arguments, {rank} stands for the rank's number.
 Environment variables:
 
-    COURSE_WATCH_WEIGHTS      if set, the trainable weights after every batch are recorded too
-    COURSE_WATCH_ONE_CORE     if set, each rank computes on one core only
-    COURSE_WATCH_RANK         the number of this process; without it, the rank that mpirun assigned
-    COURSE_WATCH_HOSTS        the number of hosts to simulate; Horovod then runs on Gloo
-    COURSE_WATCH_RENDEZVOUS   the port of the rendezvous server of these hosts
+    COURSE_RECORD_WEIGHTS      if set, the trainable weights after every batch are recorded too
+    COURSE_RECORD_ONE_CORE     if set, each rank computes on one core only
+    COURSE_RECORD_RANK         the number of this process; without it, the rank that mpirun assigned
+    COURSE_RECORD_HOSTS        the number of hosts to simulate; Horovod then runs on Gloo
+    COURSE_RECORD_RENDEZVOUS   the port of the rendezvous server of these hosts
 """
 
 import os
@@ -25,18 +25,18 @@ from course.internal.records import Record, write_record
 
 def main(directory: str, script: str, *arguments: str) -> int:
     """Run the script as the main program, write this rank's record, and return the exit status."""
-    rank = os.environ.get("COURSE_WATCH_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK", "0")
+    rank = os.environ.get("COURSE_RECORD_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK", "0")
     record = Record(rank=int(rank), pid=os.getpid())
-    if "COURSE_WATCH_ONE_CORE" in os.environ:
+    if "COURSE_RECORD_ONE_CORE" in os.environ:
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[record.rank % len(cores)]})
-    if "COURSE_WATCH_HOSTS" in os.environ:
+    if "COURSE_RECORD_HOSTS" in os.environ:
         script = str(Path(script).resolve())
         _move_to_host(record.rank)
 
     from course.internal import keras_recorder  # imports TensorFlow, which counts the cores at that moment
 
-    keras_recorder.record_fit(record, weights="COURSE_WATCH_WEIGHTS" in os.environ)
+    keras_recorder.record_fit(record, weights="COURSE_RECORD_WEIGHTS" in os.environ)
     keras_recorder.record_images(record)
     keras_recorder.record_worker_steps(record)
     sys.argv = [script, *(argument.replace("{rank}", str(record.rank)) for argument in arguments)]
@@ -56,8 +56,8 @@ def main(directory: str, script: str, *arguments: str) -> int:
 
 def _move_to_host(rank: int) -> None:
     """Give this rank its place on one of the simulated hosts, and enter the folder that is the host's disk."""
-    count, size = int(os.environ["COURSE_WATCH_HOSTS"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
-    os.environ.update(simulated_hosts.variables(rank, count, size // count, os.environ["COURSE_WATCH_RENDEZVOUS"]))
+    count, size = int(os.environ["COURSE_RECORD_HOSTS"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+    os.environ.update(simulated_hosts.variables(rank, count, size // count, os.environ["COURSE_RECORD_RENDEZVOUS"]))
     disk = Path(os.environ["HOROVOD_HOSTNAME"])
     disk.mkdir(exist_ok=True)
     os.chdir(disk)

@@ -194,7 +194,7 @@ def test_two_workers_train_one_model(leftovers, tmp_path):
         2,
         say=lambda line: None,
         timeout=180,
-        variables={"COURSE_WATCH_WEIGHTS": "1"},
+        variables={"COURSE_RECORD_WEIGHTS": "1"},
         epochs=2,
         train_samples=900,
         save_freq=2,

@@ -1,6 +1,6 @@
 """A class of fifty over all steps: how fast scripts/grade is, what nbgrader takes of it, and whether anything is lost.
 
-Beside it, in the same run, plain nbgrader on some of the same submissions, with a test cell a check that runs mpirun:
+Compared, in the same run, with plain nbgrader on some of the same submissions, with a test cell per check that runs mpirun:
 on as many clusters as the judge, since that is what its checks are about, and on one only.
 """
 
@@ -30,7 +30,7 @@ GRADED = [check.step for check in PART.checks]
 
 
 def measure() -> dict:
-    """Return what grading the class took, beside plain nbgrader, and what became of it under SIGKILL.
+    """Return what grading the class took, compared with plain nbgrader, and what became of it under SIGKILL.
 
     {"submissions", "seconds", "per_minute", "peak_mib", "lost", "nbgrader_share", "plain_per_minute", "ratio",
     "one_cluster_per_minute", "one_cluster_ratio", "kills", "same_gradebook"}

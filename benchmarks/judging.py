@@ -1,4 +1,4 @@
-"""What a judgement costs, beside a plain run of the finished program under mpirun, and once a process is warm."""
+"""What a judgement costs, compared with a run of the finished program under mpirun, and with a running fork server."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ ARGUMENTS = checks.of(6).clusters(6)[0].arguments
 
 
 def measure() -> dict:
-    """Return seconds of cold checks and of cold runs under mpirun on the same data, in turns, and of warm checks.
+    """Return seconds of cold checks and of cold runs under mpirun on the same data, alternating, and of warm checks.
 
     {"check": [...], "mpirun": [...], "ratio": median of the pairs' ratios, "warm_check": [...], its median}
     """

@@ -1,6 +1,6 @@
 """What a run leaves behind: one definition for the process that writes it and the one that validates it.
 
-The recorders in grader.sandboxed fill in HorovodFacts or TaskFacts. They share a process with the script, so all that
+The recorders in grader.sandboxed fill in HorovodFacts or TaskFacts. They run in the process of the script, so all that
 they send is untrusted: read() validates it, and facts of another shape count as not reported.
 """
 
@@ -257,7 +257,7 @@ def read(answer: Answer, topologies: Sequence[Topology], kind: type[Facts]) -> R
         results = answer.topologies.get(topology.name)
         if results is not None:
             ranks = [_rank(number, topology, result, kind) for number, result in enumerate(results)]
-            if topology.tasks:  # a solution that does a task beside the script is not judged
+            if topology.tasks:  # a solution that does another task of the cluster is not judged
                 ranks = [rank for rank in ranks if not topology.tasks[rank.number].program]
             (runs.reserved if topology.reserved else runs.topologies)[topology.name] = ranks
     return runs

@@ -1,4 +1,4 @@
-"""The part of evaluator.py, step 16: an evaluator beside a training in one process, which writes what others would."""
+"""The part of evaluator.py, step 16: an evaluator next to a training, which runs in one process here."""
 
 from grader.checks.parameter_server import mobilenet
 from grader.checks.part import Finding, Part

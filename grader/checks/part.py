@@ -70,7 +70,7 @@ class Part(Generic[Facts]):
     script: str  # the learner's file
     solution: str  # the program after the last step, in solutions/
     facts: type[Facts]  # that its ranks report
-    allowed: frozenset[str] = frozenset()  # what would be out of place elsewhere, in the words of the reading
+    allowed: frozenset[str] = frozenset()  # what would be suspicious elsewhere, in the words of the reading
     checks: list[Check[Facts]] = field(default_factory=list)  # by step
 
     def check(

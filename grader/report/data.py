@@ -67,7 +67,7 @@ class Report:
     status: Status
     seconds: float = 0.0
     checks: list[Outcome] = field(default_factory=list)
-    runs: Runs[Any] | None = field(default=None, repr=False)  # what it is about, if the script got as far as running
+    runs: Runs[Any] | None = field(default=None, repr=False)  # of the script, if it was run
     drawing: str | None = None  # of the runs, to go with the first failure: a function in grader.report.figures
 
     @property

@@ -142,7 +142,7 @@ def read(text: str, allowed: frozenset[str] = frozenset()) -> Source:
 
     Args:
         text: the script.
-        allowed: what would be out of place elsewhere, in the words of _reasons().
+        allowed: what would be suspicious elsewhere, in the words of _reasons().
 
     Raises:
         NoScriptError: it is not Python.

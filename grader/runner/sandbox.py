@@ -27,8 +27,8 @@ from course.steps import ROOT
 
 WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
 SEMAPHORES = 2**20  # bytes of another one, where threads that Python's multiprocessing starts keep theirs
-ADDRESS_SPACE = 6 * 2**30  # bytes a process
-FILE_SIZE = 64 * 2**20  # bytes a file
+ADDRESS_SPACE = 6 * 2**30  # bytes per process
+FILE_SIZE = 64 * 2**20  # bytes per file
 PROCESSES = 1000  # threads count too: TensorFlow starts some forty a rank, and more in each server of a cluster
 
 FIRST_USER = 2**20  # throw-away users are numbered from here, as root makes them: one a sandbox, so that none shares

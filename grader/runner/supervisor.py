@@ -176,7 +176,7 @@ def _traffic() -> int:
 
 
 def _processes() -> list[int]:
-    """Return all processes that there are in a sandbox; none outside of one."""
+    """Return all processes of the sandbox; none outside of one."""
     return [] if os.getpid() > 10 else [int(path.name) for path in Path("/proc").glob("[0-9]*")]
 
 

@@ -119,7 +119,7 @@ def _of_type(device_type: str | None, real: Callable[[str], list[Any]], gpus: li
 
 
 def _for_script(answer: Callable[..., Any], real: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that answers the script in this way, and libraries, which would use what there is, as ever."""
+    """Return a function that answers the script in this way, and libraries as TensorFlow itself does."""
 
     @functools.wraps(answer)
     def ask(*args: Any, **kwargs: Any) -> Any:

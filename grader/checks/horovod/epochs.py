@@ -164,7 +164,7 @@ def _reads(rank: HorovodRank, ranks: list[HorovodRank], readers: set[str], neede
             of_rank[epoch].own[metric] for of_rank in epochs if len(of_rank) > epoch and metric in of_rank[epoch].own
         ]
         if len(own) == len(ranks) and abs(value - np.mean(own)) > 1e-3:
-            # No values: which images a rank validates on differs a little from one run to the next.
+            # No values: the validation images of a rank differ a little from one run to the next.
             its = "its own" if abs(value - own[rank.number]) < 1e-6 else "neither its own nor the mean"
             return f"the {metric} that {callback} reads is {its}"
     return None

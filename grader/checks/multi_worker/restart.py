@@ -1,4 +1,4 @@
-"""The check of step 14: training goes on after a worker was killed."""
+"""The check of step 14: training resumes after a worker was killed."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def restart(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
 
 
 def _resumed(restarted: list[TaskRank], right: TaskRank, source: Source, line: int | None) -> Finding | None:
-    """Whether all workers go on from one step, as late as the one that the solution goes on from, to the same end."""
+    """Whether all workers resume at one step, no earlier than the solution does, and train to the same end."""
     expected = _ran(right)
     if not expected:
         return Finding("There is nothing to compare with: the solution's own restart did not end.", unclear=True)

@@ -1,4 +1,4 @@
-"""The check of step 10: checkpoints, and training that goes on from the last one."""
+"""The check of step 10: checkpoints, and training that resumes from the last one."""
 
 from pathlib import Path
 

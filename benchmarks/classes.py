@@ -1,7 +1,7 @@
 """A class of fifty over all steps: how fast scripts/grade is, what nbgrader takes of it, and whether anything is lost.
 
-Compared, in the same run, with plain nbgrader on some of the same submissions, with a test cell per check that runs mpirun:
-on as many clusters as the judge, since that is what its checks are about, and on one only.
+Compared, in the same run, with plain nbgrader on some of the same submissions. Its test cell per check runs mpirun on
+as many clusters as the judge, since that is what the checks are about, and on one only.
 """
 
 import itertools

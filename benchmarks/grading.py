@@ -36,7 +36,7 @@ JOBS = 2
 
 
 def measure() -> dict:
-    """Return rates of both ways, in submissions per minute, and processor seconds per submission, compared with bare fits'.
+    """Return rates of both ways, in submissions per minute, and processor seconds per submission and of bare fits.
 
     {"judge_rate", "plain_rate", "ratio", "cpu_seconds", "bare_cpu_seconds", "cpu_ratio"}
     """
@@ -88,7 +88,7 @@ def _grade_plainly(folder: Path) -> None:
 
 
 def _bare_fits() -> float:
-    """Return the processor seconds of the solution's ranks on all topologies, forked from one process and not recorded."""
+    """Return the processor seconds of the solution's ranks on all topologies, forked and not recorded."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(_fit_barely).result()
 

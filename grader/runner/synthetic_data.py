@@ -21,8 +21,8 @@ CLASSES, TRAIN_IMAGES, VAL_IMAGES = 6, 13, 7  # of those: shares for two and for
 def make(directory: Path) -> None:
     """Write what stands for Fashion-MNIST, and folders of images.
 
-    Each image is of one colour or grey nearly all over, and no two are of the same. So a batch
-    shows which images are in it, however they were shifted, zoomed and flipped.
+    Each image is of one colour or grey nearly all over, and no two are of the same. So a batch shows which images are
+    in it, however they were shifted, zoomed and flipped.
     """
     directory.mkdir(parents=True, exist_ok=True)
     for part, count in (("train", FASHION_MNIST), ("t10k", FASHION_MNIST // 3)):

@@ -1,12 +1,13 @@
 """Run benchmarks, all or those named, and keep what they measured as results.json and results.png."""
 
 import json
+import sys
 from functools import partial
 from pathlib import Path
 
 import click
 
-from benchmarks import classes, course_run, grading, judging, scaling, setup, verdicts
+from benchmarks import busy, classes, course_run, grading, judging, mutants, scaling, setup, verdicts
 from course.figures.style import GREY, plots, rank_colour
 from tests.corpus import PARTS
 
@@ -19,7 +20,9 @@ BENCHMARKS = {
     "judging": judging.measure,
     "grading": grading.measure,
     **{name: partial(verdicts.measure, part) for name, part in VERDICTS.items()},
+    "mutants": mutants.measure,
     "classes": classes.measure,
+    "busy": busy.measure,
 }
 
 
@@ -28,16 +31,32 @@ BENCHMARKS = {
 @click.option(
     "--times", type=click.IntRange(1), default=3, show_default=True, help="How often verdicts-* judge a script."
 )
-def main(names: tuple[str, ...], times: int) -> None:
+@click.option("--count", type=click.IntRange(1), default=300, show_default=True, help="How many scripts busy judges.")
+@click.option(
+    "--steps",
+    "numbers",
+    default="all",
+    show_default=True,
+    help="The steps whose mutants to judge, such as 1-6. Results are stored for all steps only.",
+)
+def main(names: tuple[str, ...], times: int, count: int, numbers: str) -> None:
     """Run the NAMES given, or all."""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if numbers != "all":
+        if names != ("mutants",):
+            raise click.UsageError("--steps is for mutants alone.")
+        result = mutants.measure(numbers)
+        click.echo(json.dumps(result, indent=2))
+        sys.exit(not mutants.faultless(result))
     for name in names or BENCHMARKS:
-        options = {"times": times} if name in VERDICTS else {}
+        options = {"times": times} if name in VERDICTS else {"count": count} if name == "busy" else {}
         results[name] = json.loads(json.dumps(BENCHMARKS[name](**options)))  # as a later run will read it
         click.echo(f"{name}: {json.dumps(results[name])}")
         RESULTS.write_text(json.dumps(results, indent=2) + "\n")
     if results.keys() >= {"setup", "course", "scaling"}:
         draw(results)
+    if "mutants" in (names or BENCHMARKS) and not mutants.faultless(results["mutants"]):
+        sys.exit(1)
 
 
 def draw(results: dict) -> None:

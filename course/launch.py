@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from course.internal import stalls
 from course.internal.reaper import Reaped
 from course.internal.records import Record, read_records
 from course.internal.simulated_hosts import rendezvous
@@ -35,7 +36,7 @@ LAST_LINES = 15  # of a failed rank's output, to show again with the reason
 _TAGGED = re.compile(r"\[(\d+)\]<(stdout|stderr)>: ?(.*)")
 _SIGNALLED = re.compile(r"process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exited\s+on\s+signal\s+(\d+)")
 _EXITED = re.compile(r"Process name: \[.*?(\d+)\]\s+Exit code:\s+(\d+)")
-_STALLED = re.compile(r"^(\d+)!?: \[(.+?)[,\]]", re.MULTILINE)
+_SHUT_DOWN = "Horovod has been shut down"
 
 
 @dataclass
@@ -200,7 +201,7 @@ def mpirun(
         ranks.close()
     run.seconds = time.time() - run.began
     if timed_out.is_set():
-        raise RunError(f"The run timed out after {timeout:g} s. {_last_words(run, range(np))}")
+        raise RunError(f"The run timed out after {timeout:g} s. {_deadlock(run)}{_last_words(run, range(np))}")
     if code:
         raise RunError(_reason(run, code))
     return run
@@ -227,20 +228,10 @@ def as_terminal(text: str) -> str:
 def _reason(run: Run, code: int) -> str:
     """Return which rank failed and how, from the reports of mpirun and Horovod."""
     notices = "\n".join(run.notices)
-    printed = "\n".join(line for lines in run.output.values() for line in lines)
-    _, warned, missing = printed.rpartition("Missing ranks")  # the last warning: early ones may be incomplete
-    if warned and (stalled := _STALLED.search(missing)):
-        return (
-            f"The ranks waited for each other until Horovod ended the run: rank {stalled[1]} never took part in "
-            f"{stalled[2]}. Every rank must reach every collective (allreduce, broadcast), as often as the others do. "
-            f"{_last_words(run, [int(stalled[1])])}"
-        )
-    if "Horovod has been shut down" in printed and (exited := _EXITED.search(notices)):
-        rank = int(exited[1])
-        return (
-            f"Rank {rank} waited in a collective (allreduce, broadcast) for a rank that had already ended. Every rank "
-            f"must reach every collective, as often as the others do. {_last_words(run, [rank])}"
-        )
+    if deadlock := _deadlock(run):
+        return f"{deadlock}{_last_words(run, range(run.np))}"
+    if (exited := _EXITED.search(notices)) and _shut_down(run, rank := int(exited[1])):
+        return f"{_waited_for_ended(run, rank)} {stalls.EXPECTED} {_last_words(run, [rank])}"
     if signalled := _SIGNALLED.search(notices):
         rank, number = int(signalled[1]), int(signalled[2])
         name = signal.Signals(number).name
@@ -253,6 +244,26 @@ def _reason(run: Run, code: int) -> str:
         name = signal.Signals(code - 128).name
         return f"mpirun itself was killed by signal {code - 128} ({name}), and its ranks ended with it."
     return f"mpirun ended with exit status {code}. {_last_words(run, sorted(run.output))}\n{notices}"
+
+
+def _deadlock(run: Run) -> str:
+    """Return which ranks wait where, if Horovod reported that ranks were missing in a collective; "" otherwise."""
+    waits = stalls.reported(run.output, run.np)
+    return f"Deadlock: {stalls.explain(waits)}. {stalls.advice(waits)} " if waits else ""
+
+
+def _shut_down(run: Run, rank: int) -> bool:
+    """Return whether a rank failed in a collective since another rank had ended."""
+    return any(_SHUT_DOWN in line for line in run.output.get(rank, ()))
+
+
+def _waited_for_ended(run: Run, rank: int) -> str:
+    """Say which collective a rank waited in, as far as its last error shows that, and which ranks had ended."""
+    lines = run.output[rank]
+    known = [words for line in lines if (words := stalls.in_words(line)) != line]
+    ended = [str(other) for other in range(run.np) if not _shut_down(run, other)]
+    others = f"rank {ended[0]}, which" if len(ended) == 1 else "a rank that"
+    return f"Rank {rank} waited in {known[-1] if known else 'a collective'} for {others} had already ended."
 
 
 def _last_words(run: Run, ranks: Iterable[int]) -> str:

@@ -25,15 +25,21 @@ PART = '''"""The part of {script}. TODO: say what becomes of the program."""
 
 from grader.checks.part import Finding, Part
 from grader.checks.training import CLUSTERS
-from grader.facts import HorovodFacts, HorovodRuns
+from grader.facts import HorovodFacts
 from grader.runner.reading import Source
+from grader.runs import HorovodRuns
 
 # TODO: choose the facts that the processes report, and give the clusters the program's arguments (grader.job.flags).
 part = Part("{script}", "{solution}", HorovodFacts)
 '''
 CHECK = '''
 
-@part.check({number}, {option}, hint="TODO: what to try where the script lacks what the step asks for.")
+@part.check(
+    {number},
+    asks=("TODO: what to change",),
+    {option},
+    hint="TODO: what to try where the script lacks what the step asks for.",
+)
 def step_{number:02d}({arguments}) -> Finding | None:
     """TODO: what the step asks for, in one line that the learner reads."""
     return Finding("TODO: what was observed. Expected: what the solution does.")
@@ -149,7 +155,7 @@ def _add_check(step: Step, after: int, module: Path) -> Path:
     text = module.read_text()
     arguments = ast.unparse(_checks(module)[after].args)
     heading = f"\n# --- Step {step.number} ---".ljust(121, "-") + "\n" if "# --- Step " in text else ""
-    stub = CHECK.format(number=step.number, option=f"needs={{{after}}}", arguments=arguments)
+    stub = CHECK.format(number=step.number, option=f"needs=({_checks(module)[after].name},)", arguments=arguments)
     module.write_text(text + heading + stub)
     return module
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 PATIENCE = 30  # seconds until the other tasks of a cluster have to answer
 HOST = "127.0.0.1"
@@ -126,11 +127,28 @@ def _take(task: str, address: str) -> None:
         try:
             probe.bind(("", int(address.rpartition(":")[2])))
         except OSError as error:
-            if error.errno == errno.EADDRINUSE:
+            if error.errno == errno.EADDRINUSE and _listens(int(address.rpartition(":")[2])):
+                reason = "this process listens there already. Call check() before TensorFlow starts its server."
+            elif error.errno == errno.EADDRINUSE:
                 reason = "its port is in use by another program. Choose another one, in every process's TF_CONFIG."
             else:
                 reason = f"its port cannot be used: {error.strerror}."
             raise TaskError(f"TF_CONFIG: {task} is to listen at {address}, and {reason}") from None
+
+
+def _listens(port: int) -> bool:
+    """Return whether this process itself has a socket that listens at a port, as TensorFlow's server does."""
+    sockets = set()
+    for table in (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6")):
+        with suppress(OSError):
+            rows = [line.split() for line in table.read_text().splitlines()[1:]]
+            sockets |= {row[9] for row in rows if row[3] == "0A" and row[1].endswith(f":{port:04X}")}  # see proc(5)
+    held = set()
+    with suppress(OSError):
+        for descriptor in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):
+                held.add(str(descriptor.readlink()))
+    return any(f"socket:[{inode}]" in held for inode in sockets)
 
 
 def _look_for(task: str, needed: dict[str, str], patience: float) -> None:

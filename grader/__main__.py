@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from grader.judge import judge, no_check
+from grader.report import head, text
 from grader.report.data import Report
 from grader.runner import sandbox
 from grader.runner.pool import Pool
@@ -28,10 +29,12 @@ def main() -> None:
 def check(number: int, as_json: bool, file: str) -> None:
     """Judge one script. Exits with 0 passed, 1 failed or for review, 2 not graded."""
     console = Console(stderr=as_json, highlight=False)
+    before = head.read(file, number)  # the file as it is judged
     report = no_check(number, file) or _judge(number, file, console)
     if as_json:
         click.echo(report.to_json())
     else:
+        text.show_head(before, console)
         report.print(console)
     sys.exit(EXIT[report.status])
 

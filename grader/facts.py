@@ -1,18 +1,12 @@
 """What a run leaves behind: one definition for the process that writes it and the one that validates it.
 
 The recorders in grader.sandboxed fill in HorovodFacts or TaskFacts. They run in the process of the script, so all that
-they send is untrusted: read() validates it, and facts of another shape count as not reported.
+they send is untrusted: grader.runs validates it.
 """
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
-import msgspec
 from msgspec import Meta, Struct
-
-from grader.job import TaskType, Topology
 
 Projection = Annotated[list[float], Meta(max_length=16)]  # of tensors: see grader.sandboxed.recorder
 Integers = Annotated[list[int], Meta(max_length=16)]
@@ -62,6 +56,7 @@ class Epoch(Struct, forbid_unknown_fields=True):
     own: dict[str, float] = {}  # this rank's metrics, before any callback saw them
     images: list[str] = []  # trained on, by their mean colours
     validation_images: list[str] = []
+    saved: Annotated[list[str], Meta(max_length=100)] | None = None  # new checkpoints at its end
 
 
 class Fit(Struct, forbid_unknown_fields=True):
@@ -80,25 +75,28 @@ class Fit(Struct, forbid_unknown_fields=True):
     epochs: list[Epoch] = []
     reads: list[tuple[int, str, str, float]] = []  # epoch, callback, metric, value
     end: State | None = None
-    schedule: dict[str, float] = {}  # epoch -> the rate that the script's schedulers would set
+    schedule: dict[str, float] = {}  # epoch -> the rate that the script's own callbacks set for it
+    wrote: Annotated[list[str], Meta(max_length=100)] = []  # checkpoints that this rank opened for writing
+    renamed: Annotated[list[str], Meta(max_length=100)] = []  # and those that got their name by a rename
 
 
 class Files(Struct, forbid_unknown_fields=True):
     """What a rank opened, and what its host's folders hold at the end."""
 
     copied: int  # files of the store that were read before training
+    cached: int | None  # images in the host's copy when the rank first listed its images; None: it never did
     read_in_training: int
     results_written: int
-    wrote_checkpoints: int
+    removed: int  # files and folders of the store that it deleted, moved or wrote to, or tried to
+    store_errors: Annotated[list[str], Meta(max_length=3)]  # what store.download raised
     left: list[str]  # names of the files in --log-dir
     kept: list[str]  # names of the files at --train-url
-    overwritten: list[str]  # names of those in --log-dir that were written under their final name
 
 
 class HorovodFacts(Struct, forbid_unknown_fields=True):
     """What a rank of Horovod did."""
 
-    order: list[str] = []  # "init", "model", "fit": each as it first happened
+    order: list[str] = []  # "init", "model", "fit", "trained" (fit has ended): each as it first happened
     lines: dict[str, int] = {}  # what -> the line of the script that did it
     gpus: Integers = []  # visible when the script builds its model
     memory_growth: Integers = []  # GPUs
@@ -124,6 +122,21 @@ class Writer(Struct, forbid_unknown_fields=True):
     path: str | None
 
 
+class Save(Struct, forbid_unknown_fields=True):
+    """A model saved, or backed up."""
+
+    path: str
+    iterations: int
+
+
+class Input(Struct, forbid_unknown_fields=True):
+    """What the function of a DatasetCreator makes for two workers: one with one replica, and one with two."""
+
+    batches: Annotated[list[int], Meta(max_length=2)]  # images in the first batch of each, where it gets one
+    images: Annotated[list[int], Meta(max_length=500)]  # that the first one gets, in several passes: their numbers
+    others: Annotated[list[int], Meta(max_length=500)]  # that the second one gets
+
+
 class TaskFit(Struct, forbid_unknown_fields=True):
     """One call of model.fit under a strategy."""
 
@@ -136,8 +149,14 @@ class TaskFit(Struct, forbid_unknown_fields=True):
     images: list[Annotated[list[int], Meta(max_length=64)]] = []  # of each training batch
     validation_images: list[Annotated[list[int], Meta(max_length=64)]] = []
     epochs: list[int] = []  # the training steps of each
+    divided: bool = True  # whether the strategy takes this worker's part of each batch, or the data are it already
+    entered: Progress | None = None  # what fit was called with, before any callback restored a backup
+    restored: bool = False  # whether a callback did
     begin: Progress | None = None
     end: Progress | None = None
+    data: str = ""  # the class of what it trains on
+    seed: int | None = None  # TensorFlow's global one, if set
+    input: Input | None = None
 
 
 class Checkpoint(Struct, forbid_unknown_fields=True):
@@ -150,14 +169,26 @@ class Checkpoint(Struct, forbid_unknown_fields=True):
 class TaskFacts(Struct, forbid_unknown_fields=True):
     """What a task of a TF_CONFIG cluster did."""
 
-    order: list[str] = []  # "strategy", "model", "fit", "evaluate": each as it first happened
+    # "tf_config", "server", "strategy", "model", "fit", "evaluate", and "wait", for what never comes: each as it first
+    # happened
+    order: list[str] = []
     lines: dict[str, int] = {}  # what -> the line of the script that did it
     gpus: Integers = []  # visible when the script makes its strategy
     strategies: list[tuple[str, int]] = []  # the class of each, and its number of replicas
+    communication: list[str] = []  # of each MultiWorkerMirroredStrategy: the implementation that it was made with
+    built: str = ""  # the class of the strategy in whose scope the latest model was built
+    parts: list[tuple[int, int]] = []  # KiB of a variable -> into how many parts the strategy's partitioner cuts it
+    found: Annotated[list[str], Meta(max_length=100)] = []  # names of the files in --log-dir at the start
     fits: Annotated[list[TaskFit], Meta(max_length=50)] = []
     saved: list[str] = []  # the paths that the script itself saved models to
+    saves: list[Save] = []  # each model that a worker saved, callbacks' ones too
+    backups: list[Save] = []  # each one that a worker made
+    before: Save | None = None  # the newest checkpoint in --log-dir when the script began
+    after: Save | None = None  # and when it had ended
+    remains: list[str] = []  # the folders that this worker wrote to, but for backups, and that are there at its end
     evaluations: Annotated[list[Projection], Meta(max_length=1000)] = []  # the weights that were evaluated
-    newest: Checkpoint | None = None  # the newest one at the end
+    evaluated: Annotated[list[Annotated[list[int], Meta(max_length=64)]], Meta(max_length=1000)] = []  # on these images
+    checkpoints: Annotated[list[Checkpoint], Meta(max_length=20)] = []  # that there are at the end
     logs: list[str] = []  # the files for TensorBoard that this process wrote
     error: Error | None = None
 
@@ -183,141 +214,4 @@ class Answer(Struct):
     traffic: int  # bytes over the loopback, as the kernel counts them
 
 
-# --- What the judge reads ---------------------------------------------------------------------------------------------
-
 Facts = TypeVar("Facts", HorovodFacts, TaskFacts)
-
-# What an error means, where a check has to know. Libraries say it in a class or, where an error crosses from C++, in a
-# constant text. A rank's own error is looked at, and its standard error where it could not report any.
-Cause = Literal[
-    "shut down", "mismatch", "connection", "task taken", "no file", "store", "late strategy", "no checkpoint"
-]
-CAUSES: tuple[tuple[Cause, str], ...] = (
-    ("shut down", r"Horovod has been shut down"),  # a rank ended while this one waited in a collective
-    ("mismatch", r"Mismatched"),  # ranks met in different collectives
-    ("connection", r"HorovodInternalError|gloo|UnavailableError"),  # another process of the cluster is gone
-    ("task taken", r"is already running here"),  # course.tf_config: two processes do the same task
-    ("no file", r"FileNotFoundError"),
-    ("store", r"StoreError"),  # of course.store
-    ("late strategy", r"Collective ops must be configured at program startup"),
-    ("no checkpoint", r"(?i)no checkpoint"),
-)
-
-
-@dataclass
-class Rank(Generic[Facts]):
-    """One rank, or one task: what was seen from outside, and the facts that it reported."""
-
-    number: int
-    host: int
-    name: str  # "Rank 1", or the task: "Worker 1"
-    topology: str  # in words
-    exit: int  # status, or minus the signal's number
-    ended_for: EndedFor | None  # why it had to be ended
-    collective: str  # that it was in when it ended, or ""
-    stdout: str
-    stderr: str
-    facts: Facts
-    reported: bool = False  # whether facts came, in the right shape
-    error: str | None = None  # that ended the script, in a line
-    error_kind: str | None = None  # its class, or ARGUMENTS
-    error_line: int | None = None
-    traceback: str = ""
-    causes: frozenset[Cause] = frozenset()
-
-    @property
-    def where(self) -> str:
-        """The rank and its topology, in words."""
-        return f"{self.name} ({self.topology})"
-
-
-@dataclass
-class Runs(Generic[Facts]):
-    """All ranks of every topology that was run."""
-
-    topologies: dict[str, list[Rank[Facts]]]
-    reserved: dict[str, list[Rank[Facts]]] = field(default_factory=dict)  # of those that one check alone judges
-    traffic: int = 0  # bytes that all of them sent each other, as the host counts them
-
-    def ranks(self) -> Iterator[Rank[Facts]]:
-        """Yield every rank of the topologies that are not reserved."""
-        return (rank for ranks in self.topologies.values() for rank in ranks)
-
-
-HorovodRank = Rank[HorovodFacts]
-HorovodRuns = Runs[HorovodFacts]
-TaskRank = Rank[TaskFacts]
-TaskRuns = Runs[TaskFacts]
-
-
-def read(answer: Answer, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Facts]:
-    """Return the runs in a supervisor's answer, with facts of one kind; facts of another shape count as none."""
-    runs: Runs[Facts] = Runs({}, traffic=answer.traffic)
-    for topology in topologies:
-        results = answer.topologies.get(topology.name)
-        if results is not None:
-            ranks = [_rank(number, topology, result, kind) for number, result in enumerate(results)]
-            if topology.tasks:  # a solution that does another task of the cluster is not judged
-                ranks = [rank for rank in ranks if not topology.tasks[rank.number].program]
-            (runs.reserved if topology.reserved else runs.topologies)[topology.name] = ranks
-    return runs
-
-
-def _rank(number: int, topology: Topology, result: Result, kind: type[Facts]) -> Rank[Facts]:
-    rank = Rank(
-        number=number,
-        host=number // topology.slots,
-        name=_name(number, [task.type for task in topology.tasks]),
-        topology=topology.description,
-        exit=result.exit,
-        ended_for=result.ended_for,
-        collective=result.collective,
-        stdout=result.stdout,
-        stderr=result.stderr,
-        facts=kind(),
-    )
-    if isinstance(result.facts, dict) and result.facts.keys() == set(kind.__struct_fields__):
-        try:
-            rank.facts = msgspec.convert(result.facts, kind)
-            rank.reported = True
-        except (msgspec.ValidationError, RecursionError):
-            pass
-    if rank.facts.error:
-        _describe(rank, rank.facts.error)
-    text = rank.error or rank.stderr
-    rank.causes = frozenset(cause for cause, pattern in CAUSES if re.search(pattern, text))
-    return rank
-
-
-def _describe(rank: Rank[Facts], error: Error) -> None:
-    """Put a rank's error into words."""
-    rank.error_kind, rank.error_line = error.kind, error.line
-    if error.kind == ARGUMENTS:
-        rank.error = f"the program's arguments are not accepted any more: {error.message}"
-    elif error.kind != "SystemExit":
-        rank.error = f"{error.kind}: {_steady(error.message)}"
-    elif re.fullmatch(r"\d*", error.message):
-        rank.error = f"it exits with status {error.message}"
-    else:
-        rank.error = error.message
-    rank.error = rank.error[:500]
-    rank.traceback = _steady(error.traceback)
-
-
-def _name(number: int, types: list[TaskType]) -> str:
-    if not types:
-        return f"Rank {number}"
-    name = types[number].capitalize()
-    return name if types.count(types[number]) == 1 else f"{name} {types[:number].count(types[number])}"
-
-
-def _steady(text: str) -> str:
-    """Return an error's text without what differs from run to run: names of TensorFlow's nodes, who was first."""
-
-    def in_order(found: re.Match[str]) -> str:
-        one, other = sorted((found[2], found[4]))
-        return f"{found[1]}{one}, but another rank {found[3]}{other}."
-
-    text = re.sub(r"{{.*?}} ?", "", text)
-    text = re.sub(r'(?m)^ *File ".*", line \d+, in .*\n+', "", text)  # TensorFlow tells where each node was made
-    return re.sub(r"(One rank [^.]*? )(\[[^]]*]|\S+), but another rank ([^.]*? )(\[[^]]*]|\S+)\.", in_order, text)

@@ -10,7 +10,12 @@ import msgspec
 BATCH = 2  # images per rank and step
 BASE_LR = 0.01  # of one process
 LOGS = "left"  # --log-dir
+CHECKPOINT = "checkpoint-"  # what the names of checkpoints begin with, as --checkpoint-format has it by default
+CACHE = "copy"  # --cache-dir
 IMAGES = "{images}"  # in an argument: the folder with the judge's own images, wherever the script can see it
+RANK = "{rank}"  # in an argument: the number of the rank
+HOST = "{host}"  # in an argument: the folder that is the disk of the rank's host
+NOWHERE = "-that-are-not-there"  # follows the name of the store's folder on a host that cannot reach the store
 
 TaskType = Literal["chief", "worker", "ps", "evaluator"]
 
@@ -20,7 +25,7 @@ class TaskSpec(msgspec.Struct, frozen=True):
 
     type: TaskType
     program: str | None = None  # in solutions/
-    arguments: tuple[str, ...] = ()  # of that program
+    arguments: tuple[str, ...] = ()  # of that program; of the script, where they are not the topology's
 
 
 class Folders(msgspec.Struct, frozen=True):
@@ -29,6 +34,14 @@ class Folders(msgspec.Struct, frozen=True):
     store: str  # that the data come from
     results: str  # where what is kept of a training goes
     logs: str
+    cache: str = CACHE  # for the host's copy of the data
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What a program finds in its hosts' folders for logs when it starts, besides what a run before has left there."""
+
+    copies: tuple[tuple[int, int], ...]  # on rank 0's host, of checkpoints: after how many epochs, and named after
+    leftover: int  # on other hosts, a file named like the checkpoint after so many epochs, which is none of this run's
 
 
 class Topology(msgspec.Struct, frozen=True):
@@ -48,7 +61,10 @@ class Topology(msgspec.Struct, frozen=True):
     reserved: bool = False  # judged by one check only, which knows how it has to end
     tasks: tuple[TaskSpec, ...] = ()
     dies: tuple[int, int] | None = None  # the task that is killed, and after how many batches
+    misplaced: bool = False  # the tasks are not the script's, which has to end; it is stopped where it starts to work
     folders: Folders | None = None  # to watch
+    found: Found | None = None  # in those for logs
+    unreached: int | None = None  # the host that cannot reach the store: see NOWHERE
     digits: int = 4  # of the mean colours by which the images of a batch are recognised
 
     @property

@@ -6,16 +6,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from grader import checks, facts
+from course import steps
+from grader import checks
 from grader.checks import ending
 from grader.checks.part import NOT_RUN, Part
 from grader.report.data import Outcome, Report
 from grader.runner import expectations, reading
 from grader.runner.pool import SECONDS, NoVerdictError, OverrunError, Pool
 from grader.runner.reading import NoScriptError, Source, UnreadableError
+from grader.runs import read
 
-WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program calls one of these
-UNFINISHED = "Looks right, and counts once the program runs to its end."
+WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program uses one of these
+UNFINISHED = "Correct as far as the program runs. Points are awarded once it runs to completion."
 
 
 def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS) -> Report:
@@ -65,24 +67,28 @@ def _judge(report: Report, part: Part[Any], text: str, pool: Pool, seconds: floa
         NoScriptError: the file is not the learner's program.
         OverrunError, NoVerdictError: see Pool.run.
     """
-    step, clusters = part.of(report.step).step, part.clusters(report.step)
-    source = reading.read(text, part.allowed)
-    if not any(map(source.calls, WORKS)):
+    clusters = part.clusters(report.step)
+    source = reading.read(text)
+    if not any(map(source.mentions, WORKS)):
         raise NoScriptError("The script never calls model.fit: is it another file?")
-    expected = expectations.of(step, clusters, pool, part.facts)
-    runs = report.runs = facts.read(pool.run(text, part.script, clusters, seconds), clusters, part.facts)
+    expected = expectations.of(steps.get(report.step), clusters, pool, part.facts)
+    runs = report.runs = read(pool.run(text, part.script, clusters, seconds), clusters, part.facts)
     outcomes, explained = part.compare(report.step, runs, expected, source)
-    ended = ending.judge(runs, report.step, seconds)
-    if ended.status == "failed" and outcomes[-1].status == "passed":  # no step is done that breaks the program
-        outcomes[-1] = replace(outcomes[-1], status="skipped", points=0, message=UNFINISHED)
+    ended = ending.judge(runs, report.step, seconds, text)
+    if ended.status == "failed":  # no step is done that breaks the program
+        outcomes = [_unfinished(outcome) if outcome.step == report.step else outcome for outcome in outcomes]
     report.checks = [*outcomes, ended] if explained else [ended, *outcomes]
     statuses = {outcome.status for outcome in report.checks}
     if source.suspicious and "failed" not in statuses:
         report.checks.insert(0, _out_of_place(report.step, source))
         statuses.add("error")
     report.status = "failed" if "failed" in statuses else "needs_review" if "error" in statuses else "passed"
-    failure = report.first_failure
-    report.drawing = part.of(failure.step).figure if failure and failure.max_points else None
+    report.drawing = part.figure(report.first_failure)
+
+
+def _unfinished(outcome: Outcome) -> Outcome:
+    """Return an outcome without the points of one that passed."""
+    return replace(outcome, status="skipped", points=0, message=UNFINISHED) if outcome.status == "passed" else outcome
 
 
 def _out_of_place(number: int, source: Source) -> Outcome:

@@ -2,9 +2,12 @@
 
 import atexit
 import functools
+from dataclasses import dataclass
 
 from grader.judge import judge
+from grader.report import head, html
 from grader.report.data import Report
+from grader.report.head import Head
 from grader.runner import sandbox
 from grader.runner.pool import Pool
 
@@ -19,6 +22,18 @@ def _pool() -> Pool:
     return pool.__enter__()
 
 
-def check(step: int, script: str = "fashion_mnist.py") -> Report:
+@dataclass
+class Checked(Report):
+    """The judgement of the learner's own file, with a head that says which file it was and when it was saved."""
+
+    head: Head | None = None
+
+    def _repr_html_(self) -> str:
+        """Return the report for a notebook, with its head."""
+        return html.of_head(self.head) + super()._repr_html_()
+
+
+def check(step: int, script: str = "fashion_mnist.py") -> Checked:
     """Judge the script at a step; the report shows itself in the notebook."""
-    return judge(script, step, _pool())
+    before = head.read(script, step)  # the file as it is judged
+    return Checked(**vars(judge(script, step, _pool())), head=before)

@@ -38,8 +38,8 @@ WRITTEN_CHECK = '''    """Every rank stops training when the loss is not a numbe
 
 
 def test_no_stub_is_left_in_a_check():
-    for check in checks.CHECKS.values():
-        assert "TODO" not in check.description + check.hint, check.step.name
+    for check in checks.CHECKS:
+        assert "TODO" not in check.description + check.hint + " ".join(check.asks), check.step.name
 
 
 def test_no_stub_is_left_in_the_corpus():
@@ -63,6 +63,7 @@ def write_the_step(checkout):
     checkout.edit(SOLUTION, (STOP, f"{STOP}\n# Step 18: a loss that is not a number stays so.\n{WRITTEN}"))
     shutil.copyfile(checkout.root / SOLUTION, checkout.root / FINAL_SOLUTION)
     checkout.edit(LESSON, ("TODO: ", ""), ("TODO", "nan"))
+    checkout.edit(CHECK, ("TODO: what to change", "what to change"))
     hint = "what to try where the script lacks what the step asks for."
     checkout.edit(CHECK, (f"TODO: {hint}", "Add tf.keras.callbacks.TerminateOnNaN() to callbacks on every rank."))
     checkout.edit(CHECK, (STUB_OF_THE_CHECK, WRITTEN_CHECK))
@@ -81,6 +82,7 @@ def test_the_stubs_fail_until_they_are_written(checkout):
     write_the_step(checkout)
     assert checkout.changed() == STUBS | {FINAL_SOLUTION}
     assert checkout.failing(*FILES, "-k", OF_STUBS) == []
+    assert checkout.failing("tests/test_asked.py", "-k", "step_18") == []
 
 
 def test_a_written_step_is_listed(checkout):

@@ -5,15 +5,18 @@
 Standard input is the lifeline: when it closes, because its owner closed it or was killed, the reaper terminates the
 command, and kills it if it has not ended some seconds later. Processes that the command leaves behind, in sessions of
 their own too, are killed before the reaper exits. The command inherits the file descriptors that its owner passed on.
+Its temporary files are in a folder of its own, which is removed at the end: killed processes do not remove theirs.
 
 Reaped is the owner's side of it.
 """
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from typing import IO
@@ -72,11 +75,22 @@ def main(*command: str) -> int:
     _become_subreaper()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # they reach the lifeline's owner, who decides
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, close_fds=False, preexec_fn=_default_signals)
-    threading.Thread(target=_end_when_lifeline_closes, args=[process], daemon=True).start()
-    code = process.wait()
-    _kill_descendants()
+    temporary = tempfile.mkdtemp(prefix="course-")
+    try:
+        code = _run(command, os.environ | {"TMPDIR": temporary})
+        _kill_descendants()
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
     return code if code >= 0 else 128 - code
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run the command until it ends or is ended, and return its exit status, or the signal's number as a negative."""
+    process = subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, close_fds=False, preexec_fn=_default_signals
+    )
+    threading.Thread(target=_end_when_lifeline_closes, args=[process], daemon=True).start()
+    return process.wait()
 
 
 def _become_subreaper() -> None:

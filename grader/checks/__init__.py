@@ -9,10 +9,10 @@ from grader.checks.part import Check, Part
 
 _rooms = {room.name: importlib.import_module(f"{__name__}.{room.name}") for room in pkgutil.iter_modules(__path__)}
 PARTS: dict[str, Part[Any]] = {name: room.part for name, room in _rooms.items() if hasattr(room, "part")}
-CHECKS: dict[int, Check[Any]] = {
-    check.step.number: check
-    for check in sorted((check for part in PARTS.values() for check in part.checks), key=lambda each: each.step.number)
-}
+CHECKS: list[Check[Any]] = sorted(
+    (check for part in PARTS.values() for check in part.checks), key=lambda check: check.step.number
+)
+STEPS = list(dict.fromkeys(check.step for check in CHECKS))  # that have checks
 
 
 class NoCheckError(LookupError):
@@ -28,9 +28,9 @@ def of(number: int) -> Part[Any]:
     for part in PARTS.values():
         if any(check.step.number == number for check in part.checks):
             return part
-    raise NoCheckError(f"Step {number} has no check; steps {', '.join(map(str, CHECKS))} have.")
+    raise NoCheckError(f"Step {number} has no check; steps {', '.join(str(step.number) for step in STEPS)} have.")
 
 
-_unchecked = [step.number for step in steps.STEPS if step.has_exercise and step.number not in CHECKS]
+_unchecked = [step.number for step in steps.STEPS if step.has_exercise and step not in STEPS]
 if _unchecked:
     raise NoCheckError(f"Steps {_unchecked} have an exercise and no check: write one in grader/checks/.")

@@ -1,64 +1,263 @@
-"""The part of evaluator.py, step 16: an evaluator next to a training, which runs in one process here."""
+"""The part of evaluator.py, step 16: an evaluator next to a training, which runs in one process here.
 
+Then two evaluators start late, when all checkpoints are there, and the script is started as tasks that are not its own.
+"""
+
+import math
+
+from grader.checks import tasks
 from grader.checks.parameter_server import mobilenet
 from grader.checks.part import Finding, Part
-from grader.checks.training import close
-from grader.facts import TaskFacts, TaskRuns
-from grader.job import TaskSpec, Topology
-from grader.runner.reading import FILES, Source
+from grader.facts import ARGUMENTS, TaskFacts
+from grader.job import TaskSpec, Topology, flags
+from grader.runner.reading import Source
+from grader.runs import TaskRank, TaskRuns
 
 part = Part(
     "evaluator.py",
     "parameter_server/evaluator.py",
     TaskFacts,
-    allowed=FILES,
 )
 
 CHECKPOINTS = 3  # that the training leaves
+MORE = 9  # epochs, of which only so many are trained
+LAST = CHECKPOINTS - 1  # of --max-evaluations: the newest checkpoint is beyond it
 BESIDE_TRAINING = Topology(
     "evaluator",
-    "beside a training",
+    "next to a training",
     hosts=1,
     slots=2,
     gpus=2,
     arguments=mobilenet(CHECKPOINTS),
     tasks=(TaskSpec("chief", "parameter_server/one_gpu.py", mobilenet(CHECKPOINTS)), TaskSpec("evaluator")),
 )
+LATE = Topology(
+    "late",
+    "after a training",
+    hosts=1,
+    slots=2,
+    gpus=2,
+    after=BESIDE_TRAINING.name,
+    reserved=True,
+    tasks=(
+        TaskSpec("evaluator", arguments=mobilenet(CHECKPOINTS)),
+        TaskSpec("evaluator", arguments=mobilenet(MORE) + flags(max_evaluations=LAST)),
+    ),
+)
+ROLES = tasks.roles("chief", "worker", "ps", arguments=mobilenet(CHECKPOINTS))
+
+ROUNDING = 1e-6  # relative: a checkpoint has the very weights
+ENDS = "max_evaluations", "SidecarEvaluator", "evaluate"  # what says when an evaluator ends
 
 
 @part.check(
     16,
-    clusters=(BESIDE_TRAINING,),
-    hint="tf.keras.utils.SidecarEvaluator takes the compiled model, the data and the folder of the checkpoints; its "
-    "start() returns after max_evaluations.",
+    points=1,
+    clusters=(BESIDE_TRAINING, LATE, ROLES),
+    asks=("Check `TF_CONFIG` with `tf_config.check()`",),
+    hint="course.tf_config has a function check(), as in step 15.",
 )
-def evaluator(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
-    """The evaluator scores each checkpoint as it appears, until the last one.
+def tf_config(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """TF_CONFIG is checked before the evaluator starts to work."""
+    return tasks.checked(_own(runs))
 
-    And keeps a curve of the scores.
-    """
-    line = source.line_of("SidecarEvaluator", "evaluate")
-    for rank in runs.ranks():
-        if rank.error and "no checkpoint" in rank.causes:
-            message = f"{rank.where} ends because there is no checkpoint yet. Expected: it waits for them."
-            return Finding(message, rank.error_line or line, explains=True)
-        if rank.error or not rank.reported or rank.ended_for:
-            return None  # it does not get that far, as another check says
-        if not rank.facts.evaluations:
-            return Finding(f"{rank.where} evaluates nothing.", line)
-        last = rank.facts.newest
-        if not last or last.number < CHECKPOINTS or not close(rank.facts.evaluations[-1], last.weights):
-            return Finding(
-                f"{rank.where} ends before it has evaluated the last checkpoint, number {CHECKPOINTS}.",
-                source.line_of("max_evaluations", "SidecarEvaluator", "evaluate"),
-            )
-        if rank.facts.gpus:
-            gpus = ", ".join(map(str, rank.facts.gpus))
-            return Finding(
-                f"{rank.where} can see GPUs {gpus}, on which others train. Expected: none.",
-                source.line_of("set_visible_devices", "SidecarEvaluator"),
-            )
-        if not rank.facts.logs:
-            message = f"{rank.where} keeps no curve. Expected: TensorBoard's logs of the evaluations."
-            return Finding(message, source.line_of("TensorBoard", "callbacks"))
+
+@part.check(
+    16,
+    points=1,
+    asks=("end if this process is not the evaluator",),
+    hint="A resolver knows the task_type of the process. Compare it with the one type that this program is for.",
+)
+def role(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """A process that is not the evaluator ends before it waits for checkpoints."""
+    return tasks.kept_to(_own(runs), runs, source)
+
+
+@part.check(
+    16,
+    points=1,
+    asks=("see no GPU",),
+    hint="tf.config.set_visible_devices sets which GPUs a process can see. It has to come before the first operation.",
+)
+def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The evaluator sees no GPU."""
+    if not _own(runs).facts.evaluations:
+        return _nothing(_own(runs))
+    return tasks.sees_no_gpu(_own(runs), source, "on which others train")
+
+
+@part.check(
+    16,
+    points=1,
+    asks=("evaluate each checkpoint as it appears", "A loop of your own that does the same is fine, too."),
+    hint="tf.keras.utils.SidecarEvaluator takes the compiled model, the data and the folder of the checkpoints; its "
+    "start() waits for checkpoints, loads them and evaluates.",
+)
+def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The evaluator waits for checkpoints, and evaluates each one as it appears."""
+    rank = _own(runs)
+    line = rank.facts.lines.get("evaluate") or rank.facts.lines.get("wait") or source.line_of(*ENDS)
+    if rank.error and "no checkpoint" in rank.causes:
+        message = f"{rank.where} ends because there is no checkpoint yet. Expected: it waits for them."
+        return Finding(message, rank.error_line or line, explains=True)
+    if not rank.facts.evaluations:
+        if (rank.error and "wait" not in rank.facts.order) or rank.ended_for or "exit" in rank.facts.lines:
+            return _nothing(rank)
+        if "wait" not in rank.facts.order:
+            message = f"{rank.where} evaluates nothing. Expected: each checkpoint, as it appears."
+            return Finding(message, line, explains=True)
+        message = f"{rank.where} waits and finds no checkpoint. Expected: it finds the {CHECKPOINTS} that the training "
+        return Finding(f"{message}saves in checkpoints, below --log-dir.", line, explains=True)
+    seen = {_number(rank, weights) for weights in rank.facts.evaluations} - {None}
+    if not seen and rank.facts.checkpoints:
+        message = f"{rank.where} evaluates, but not the weights of any checkpoint. Expected: it loads each checkpoint."
+        return Finding(message, line)
+    if seen == {CHECKPOINTS}:
+        message = f"{rank.where} evaluates only the last of {CHECKPOINTS} checkpoints. Expected: each as it appears."
+        return Finding(message, line)
     return None
+
+
+@part.check(
+    16,
+    points=1,
+    asks=("Without it, the number of epochs counts.",),
+    hint="The flag is None where it is not given. SidecarEvaluator's start() returns only if max_evaluations is a "
+    "number.",
+)
+def ends(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """Without --max-evaluations, the evaluator ends after the checkpoint of the last epoch."""
+    rank = _own(runs)
+    line = source.line_of(*ENDS)
+    if not rank.facts.evaluations:
+        return _nothing(rank)
+    given = f"{rank.where} has --epochs {CHECKPOINTS} and no --max-evaluations."
+    if "wait" in rank.facts.order or rank.ended_for:
+        message = f"{given} It does not end after checkpoint {CHECKPOINTS}. Expected: it ends by itself then."
+        return Finding(message, line, explains=True)
+    if rank.error:
+        return tasks.untold(rank, "fails")
+    last = _number(rank, rank.facts.evaluations[-1])
+    if last != CHECKPOINTS:
+        after = f"after checkpoint {last}" if last else "without having evaluated a checkpoint"
+        return Finding(f"{given} It ends {after}. Expected: after checkpoint {CHECKPOINTS}.", line)
+    return None
+
+
+@part.check(
+    16,
+    points=1,
+    needs=(ends,),
+    asks=("the number of the last checkpoint",),
+    hint="A checkpoint's name ends in its number. An evaluator that is late skips checkpoints, so it evaluates fewer.",
+)
+def number(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """An evaluator that has skipped checkpoints also ends after the last one."""
+    rank, finding = _late(runs, 0, source)
+    if finding or not rank:
+        return finding
+    if "wait" in rank.facts.order or rank.ended_for:
+        times = tasks.counted(len(rank.facts.evaluations), "evaluation")
+        message = f"{rank.where}, when {CHECKPOINTS} checkpoints are there already, waits after {times}, with --epochs "
+        expects = "Expected: it ends after the checkpoint with that number, however many it has skipped."
+        return Finding(f"{message}{CHECKPOINTS}. {expects}", source.line_of(*ENDS))
+    return None
+
+
+@part.check(
+    16,
+    points=2,
+    asks=("Add the flag `--max-evaluations`", "A newer one ends the evaluator, too."),
+    hint="argparse turns the flag into args.max_evaluations; it is a whole number, and has to reach the evaluator.",
+)
+def flag(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The flag --max-evaluations says which checkpoint is the last one."""
+    rank, finding = _late(runs, 1, source)
+    if finding or not rank:
+        return finding
+    if "wait" in rank.facts.order or rank.ended_for:
+        other, _ = _late(runs, 0, source)
+        if other and "wait" in other.facts.order and not _own(runs).error:
+            return tasks.untold(rank, "ends by no checkpoint's number")
+        given = f"--max-evaluations {LAST} and --epochs {MORE}"
+        message = f"{rank.where}, with {given}, does not end after checkpoint {CHECKPOINTS}. Expected: it ends then."
+        return Finding(message, source.line_of(*ENDS))
+    return None
+
+
+@part.check(
+    16,
+    points=1,
+    asks=("on all validation images",),
+    hint="An evaluation without a number of steps goes over all of the data.",
+)
+def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """Each evaluation is over all validation images."""
+    rank, right = _own(runs), _own(expected)
+    if not rank.facts.evaluations:
+        return _nothing(rank)
+    should = sorted(right.facts.evaluated[0])
+    for seen in rank.facts.evaluated[:-1] if rank.error else rank.facts.evaluated:  # an error may have cut the last off
+        if sorted(seen) != should:
+            found, times = len(set(seen) & set(should)), tasks.counted(len(seen), "image")
+            others = f", {found} of them validation images" if found < len(set(seen)) else ""
+            return Finding(
+                f"{rank.where}: an evaluation is over {times}{others}. Expected: the {len(should)} validation images, "
+                "each of them once.",
+                source.line_of("steps", "take", "images"),
+            )
+    return None
+
+
+@part.check(
+    16,
+    points=1,
+    asks=("with the callbacks",),
+    hint="The list callbacks is there already: it has to be given to what evaluates.",
+)
+def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The callbacks are used: TensorBoard's logs have the curve of the evaluations."""
+    rank = _own(runs)
+    if not rank.facts.evaluations:
+        return _nothing(rank)
+    if not rank.facts.logs:
+        message = f"{rank.where} evaluates, and TensorBoard's callback writes no logs below --log-dir. Expected: a "
+        return Finding(f"{message}curve of the evaluations.", source.line_of("SidecarEvaluator", "callbacks"))
+    return None
+
+
+def _own(runs: TaskRuns) -> TaskRank:
+    """Return the evaluator next to a training."""
+    return runs.topologies[BESIDE_TRAINING.name][0]
+
+
+def _late(runs: TaskRuns, place: int, source: Source) -> tuple[TaskRank | None, Finding | None]:
+    """Return one of the evaluators that start late, and why it shows nothing, if so."""
+    ranks, own = runs.reserved.get(LATE.name, []), _own(runs)
+    if len(ranks) <= place or not ranks[place].reported:
+        return None, tasks.untold(own, "was not started again after the training")
+    rank = ranks[place]
+    if rank.error_kind == ARGUMENTS and own.error_kind != ARGUMENTS:
+        message = f"{rank.where}, with --max-evaluations {LAST}: {rank.error}. Expected: a flag of this name."
+        return None, Finding(message, source.line_of("parse_args"))
+    if "wait" in rank.facts.order:
+        return rank, None if rank.facts.evaluations else tasks.untold(rank, "evaluates nothing")
+    if rank.error and own.error:
+        return None, tasks.untold(own, "fails")
+    if rank.error:
+        return None, Finding(f"{rank.where} fails: {rank.error}. Expected: it ends by itself.", rank.error_line)
+    if not rank.facts.evaluations:
+        return None, tasks.untold(rank, "evaluates nothing")
+    return rank, None
+
+
+def _nothing(rank: TaskRank) -> Finding:
+    """Return the Finding for an evaluator that evaluates nothing, so that no more is seen of it."""
+    return tasks.untold(rank, "evaluates nothing")
+
+
+def _number(rank: TaskRank, weights: list[float]) -> int | None:
+    """Return the number of the checkpoint with these weights, of those that are there at the end."""
+    off = {each.number: math.dist(each.weights, weights) for each in rank.facts.checkpoints}
+    nearest = min(off, key=off.__getitem__, default=None)  # one epoch changes little
+    return nearest if nearest is not None and off[nearest] <= ROUNDING * math.hypot(*weights) else None

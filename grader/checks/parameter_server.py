@@ -1,20 +1,30 @@
-"""The part of coordinator.py, step 15: a coordinator with parameter servers and workers, which are the solution's."""
+"""The part of coordinator.py, step 15: a coordinator with parameter servers and workers, which are the solution's.
+
+The coordinator is killed in its second epoch and started again. Then the script is started as tasks that are not its
+own, and stopped where it starts to work.
+"""
+
+import signal
 
 from msgspec.structs import replace
 
+from grader.checks import tasks
 from grader.checks.part import Finding, Part
 from grader.checks.training import hardly_communicated
-from grader.facts import TaskFacts, TaskRank, TaskRuns
+from grader.facts import TaskFacts, TaskFit
 from grader.job import BATCH, IMAGES, LOGS, TaskSpec, Topology, flags
-from grader.runner.reading import FILES, Source
+from grader.runner.reading import Source
 from grader.runner.synthetic_data import CLASSES, TRAIN_IMAGES
+from grader.runs import TaskRank, TaskRuns
 
-part = Part("coordinator.py", "parameter_server/coordinator.py", TaskFacts, allowed=FILES)
+part = Part("coordinator.py", "parameter_server/coordinator.py", TaskFacts)
 
 STRATEGY = "ParameterServerStrategyV2"  # what ParameterServerStrategy is called inside TensorFlow
+CREATOR = "DatasetCreator"
 SERVER = "parameter_server/worker_and_ps.py"
 EPOCHS = 2
 BATCHES = TRAIN_IMAGES // BATCH  # per epoch
+SERVERS, WORKERS = 3, 2  # not equally many, since a variable has one part per server, and not per worker
 
 
 def mobilenet(epochs: int) -> tuple[str, ...]:
@@ -26,96 +36,267 @@ def mobilenet(epochs: int) -> tuple[str, ...]:
 
 _served = Topology(
     "killed",
-    "2 parameter servers and 2 workers",
+    f"{SERVERS} parameter servers and {WORKERS} workers",
     hosts=1,
-    slots=5,
+    slots=1 + SERVERS + WORKERS,
     gpus=2,
     arguments=mobilenet(EPOCHS),
-    tasks=(TaskSpec("chief"), *(TaskSpec(type_, SERVER) for type_ in ("ps", "ps", "worker", "worker"))),
+    tasks=(TaskSpec("chief"), *[TaskSpec("ps", SERVER)] * SERVERS, *[TaskSpec("worker", SERVER)] * WORKERS),
 )
 KILLED = replace(_served, reserved=True, dies=(0, BATCHES + 2))  # the coordinator, in the second epoch
 RESTARTED = replace(_served, name="restarted", after="killed")
+ROLES = tasks.roles("worker", "ps", "evaluator", arguments=mobilenet(EPOCHS))
 
 
 @part.check(
     15,
-    clusters=(KILLED, RESTARTED),
-    hint="Make tf.distribute.ParameterServerStrategy from the resolver, with a MinSizePartitioner, the model under "
-    "its scope, and give model.fit a DatasetCreator.",
+    points=1,
+    clusters=(KILLED, RESTARTED, ROLES),
+    asks=("Check `TF_CONFIG` with `tf_config.check()`",),
+    hint="course.tf_config has a function check(). TensorFlow reads TF_CONFIG when the strategy is made.",
 )
-def coordinator(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
-    """The coordinator trains on the workers, with its variables on the parameter servers.
-
-    Also after an interruption.
-    """
-    first = runs.reserved.get("killed", [])
-    finding = next(filter(None, (_before_training(rank, source) for rank in first)), None)
-    if finding:
-        return finding
-    for rank, right in zip(runs.topologies.get("restarted", []), expected.topologies["restarted"], strict=False):
-        finding = _before_training(rank, source) or _training(rank, right, source)
-        if finding:
-            return finding
-        if rank.error or not rank.facts.fits:
-            return None  # it does not get that far, as another check says
-    return hardly_communicated(runs, expected)
+def tf_config(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """TF_CONFIG is checked before the strategy is made."""
+    return tasks.checked(_chief(runs))
 
 
-def _before_training(rank: TaskRank, source: Source) -> Finding | None:
-    if rank.error and not rank.facts.fits:
-        return None  # it does not get that far, as another check says
-    if rank.reported and STRATEGY not in [kind for kind, _ in rank.facts.strategies]:
-        message = f"{rank.where} makes no ParameterServerStrategy, so it trains by itself."
-        return Finding(message, source.line_of("ParameterServerStrategy", "strategy"), explains=True)
-    if rank.facts.gpus:
+@part.check(
+    15,
+    points=1,
+    asks=("end if this process is not the chief",),
+    hint="A resolver knows the task_type of the process. Compare it with the one type that this program is for.",
+)
+def role(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """A process that is not the chief ends before it makes a strategy."""
+    return tasks.kept_to(_chief(runs), runs, source)
+
+
+@part.check(
+    15,
+    points=1,
+    asks=("See no GPU.",),
+    hint="tf.config.set_visible_devices sets which GPUs a process can see. It has to come before the strategy.",
+)
+def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The coordinator sees no GPU."""
+    return tasks.sees_no_gpu(_chief(runs), source, "which the workers need")
+
+
+@part.check(
+    15,
+    points=1,
+    asks=("Make the strategy, with a partitioner: parts of at least 256 KiB, and at most one part per server.",),
+    hint="MinSizePartitioner has arguments for both numbers; the resolver's cluster_spec() counts the servers.",
+)
+def strategy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The strategy is ParameterServerStrategy, and cuts large variables into parts of at least 256 KiB."""
+    rank, right = _chief(runs), _chief(expected)
+    line = rank.facts.lines.get("strategy")
+    joined = tasks.own_server(rank)
+    if joined:
+        return joined
+    if not tasks.works(rank):
+        return tasks.untold(rank, "makes no strategy")
+    if STRATEGY not in [kind for kind, _ in rank.facts.strategies]:
+        if rank.error and not rank.facts.fits:
+            return tasks.untold(rank, "fails before the strategy is made")
+        message = f"{rank.where} makes no ParameterServerStrategy. Expected: one, made from the resolver."
+        return Finding(message, line or rank.facts.lines.get("fit"), explains=True)
+    line = source.line_of("variable_partitioner", "MinSizePartitioner") or line
+    if len(rank.facts.parts) < len(right.facts.parts):
+        return Finding(f"{rank.where}: the strategy's partitioner fails.", line, untold=bool(rank.error))
+    for (size, cut), (_, pieces) in zip(rank.facts.parts, right.facts.parts, strict=True):
+        if cut != pieces:
+            return Finding(
+                f"{rank.where}: the partitioner cuts a variable of {size} KiB into {_parts(cut)}. Expected: "
+                f"{_parts(pieces)}, as there is at most one per server ({SERVERS} here) and none is below 256 KiB.",
+                line,
+            )
+    return None
+
+
+@part.check(
+    15,
+    points=1,
+    asks=("Let the input function take the context, and ask it for the batch size.",),
+    hint="The context has a method that takes the batch size of a step, and returns that of one replica.",
+)
+def batch_size(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The input function asks its context for the batch size."""
+    rank, fit, right = _chief(runs), _fit(runs), _fit(expected)
+    if not fit or not fit.input or not right or not right.input:
+        return _without_function(rank)
+    for replicas, (size, should) in enumerate(zip(fit.input.batches, right.input.batches, strict=False), start=1):
+        if size != should:
+            return Finding(
+                f"{rank.where}: with --batch-size {BATCH}, and a context of {tasks.counted(replicas, 'replica')}, the "
+                f"input function makes batches of {tasks.counted(size, 'image')}. Expected: {should}, as "
+                "context.get_per_replica_batch_size() returns.",
+                source.line_of("get_per_replica_batch_size", "batch"),
+            )
+    return None if len(fit.input.batches) == len(right.input.batches) else _without_function(rank)
+
+
+@part.check(
+    15,
+    points=1,
+    asks=("each worker reads all images, in an order of its own", "The rest stays as it is"),
+    hint="Nothing deals images out here. What the input function returns has to shuffle and to repeat all of them, and "
+    "a seed makes the order on all workers the same.",
+)
+def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """Each worker gets all images, over and over, in an order of its own."""
+    rank, fit, right = _chief(runs), _fit(runs), _fit(expected)
+    if not fit or not fit.input or not fit.input.images or not right or not right.input:
+        return _without_function(rank)
+    got, count, all_ = fit.input.images, len(set(fit.input.images)), len(set(right.input.images))
+    if count < all_:
+        message = f"{rank.where}: the input function makes {count} of the {all_} images. Expected: all of them."
+        return Finding(message, source.line_of("shard", "take", "skip", "images"))
+    if len(got) < 2 * count:
+        message = f"{rank.where}: the input function makes {len(got)} images and then ends. Expected: it repeats them."
+        return Finding(message, source.line_of("repeat", "images"))
+    if got[:count] == got[count : 2 * count]:
+        message = f"{rank.where}: each pass over the images has the same order. Expected: another order in each pass."
+        return Finding(message, source.line_of("shuffle", "images"))
+    if fit.seed is not None or got[:count] == fit.input.others[:count]:
+        seed = f"the global seed is {fit.seed}, so" if fit.seed is not None else "there is a seed:"
         return Finding(
-            f"{rank.where} can see GPUs {', '.join(map(str, rank.facts.gpus))}, which the workers of its host need. "
-            "Expected: none.",
-            rank.facts.lines.get("gpu") or source.line_of("set_visible_devices", "TFConfigClusterResolver"),
+            f"{rank.where}: {seed} all workers get the same images in the same order. Expected: no seed, and an order "
+            "of its own for each.",
+            source.line_of("set_seed", "set_random_seed", "seed"),
         )
-    if rank.facts.fits and rank.facts.fits[0].strategy != STRATEGY:
+    return None
+
+
+@part.check(
+    15,
+    points=1,
+    asks=("Make the model in the strategy's scope.",),
+    needs=(strategy,),
+    hint="What is made under strategy.scope() has its variables on the servers: the model and its optimizer.",
+)
+def scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The model's variables are on the parameter servers."""
+    rank, fit, right = _chief(runs), _fit(runs), _fit(expected)
+    if not fit or not right:
+        return tasks.untold(rank, "never calls model.fit")
+    if fit.strategy != STRATEGY:
         return Finding(
-            f"{rank.where} trains a model that is not on the parameter servers. Expected: one that is made, compiled "
-            "too, under strategy.scope().",
+            f"{rank.where} trains a model that is not on the parameter servers. Expected: one that is made and "
+            "compiled under strategy.scope().",
             rank.facts.lines.get("model") or source.line_of("scope"),
             explains=True,
         )
-    return None
-
-
-def _training(rank: TaskRank, right: TaskRank, source: Source) -> Finding | None:
-    if not rank.facts.fits:
-        return None  # it does not get that far, as another check says
-    fit, model = rank.facts.fits[0], right.facts.fits[0]
-    if fit.places != model.places:
-        places = ", ".join(fit.places)
-        return Finding(f"{rank.where}: the model's variables are on {places}. Expected: ps.", source.line_of("scope"))
-    if fit.in_parts != model.in_parts:
+    if fit.places != right.places or fit.in_parts != right.in_parts:
+        places = " and ".join(fit.places) or "no task of the cluster"
         return Finding(
-            f"{rank.where}: {_parts(fit.in_parts)}. Expected: {_parts(model.in_parts)}.",
-            source.line_of("variable_partitioner", "MinSizePartitioner", "ParameterServerStrategy"),
+            f"{rank.where}: the model's variables are on {places}, {len(fit.in_parts)} of them in parts. Expected: on "
+            f"{' and '.join(right.places)}, {len(right.in_parts)} in parts.",
+            rank.facts.lines.get("model") or source.line_of("scope"),
         )
+    return None if rank.error or rank.ended_for else hardly_communicated(runs, expected)
+
+
+@part.check(
+    15,
+    points=1,
+    asks=("Back up what is needed to resume, in `backup` in the log folder.",),
+    hint="A callback of Keras backs up the training at the end of each epoch, and restores it in fit. It takes a "
+    "folder.",
+)
+def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """A coordinator that was killed resumes from a backup."""
+    rank, fit, right = _chief(runs), _fit(runs), _fit(expected)
+    line = source.line_of("BackupAndRestore", "BackupAndRestoreExperimental", "callbacks")
+    killed = [before.exit == -signal.SIGKILL for before in runs.reserved.get(KILLED.name, [])]
+    if not fit or not fit.begin or not all(killed):
+        return tasks.untold(rank, "cannot be interrupted in epoch 2: it does not get that far")
+    if not right or not right.begin:
+        return None
     if fit.steps_per_epoch not in (BATCHES, BATCHES + 1):
+        return tasks.untold(rank, f"is killed after {BATCHES + 2} steps, which is not in epoch {EPOCHS}")
+    again = f"The coordinator was killed in epoch {EPOCHS} and started again"
+    found = sorted({name.partition("/")[0] for name in rank.facts.found})
+    folders = f"--log-dir had: {', '.join(found) or 'nothing'}."
+    if fit.begin.iterations < right.begin.iterations:
         return Finding(
-            f"{rank.where} makes {fit.steps_per_epoch} steps an epoch. Expected: {BATCHES}, as many as "
-            "there are batches.",
-            source.line_of("steps_per_epoch", "fit"),
+            f"{again}: training begins at step {fit.begin.iterations}. Expected: step {right.begin.iterations}, from a "
+            f"backup made after epoch 1. {folders}",
+            line,
         )
-    if fit.begin and model.begin and fit.begin.iterations < model.begin.iterations:
-        return Finding(
-            f"Started again after an interruption in epoch {EPOCHS}, training begins anew. Expected: from the end of "
-            "the last epoch.",
-            source.line_of("BackupAndRestore", "callbacks"),
-        )
-    if not rank.error and not rank.facts.saved:
-        return Finding(f"{rank.where} does not save the trained model.", source.line_of("save", "fit"))
+    if not rank.error and len(fit.epochs) != len(right.epochs):
+        message = f"{again}: it trains {tasks.counted(len(fit.epochs), 'epoch')}. Expected: {len(right.epochs)} more."
+        return Finding(message, line)
+    if "backup" not in found:
+        return Finding(f"{again}: it resumes, but from no folder `backup`. {folders} Expected: backup.", line)
     return None
 
 
-def _parts(in_parts: list[list[int]]) -> str:
-    """Say which variables are kept in parts."""
-    if not in_parts:
-        return "no variable is cut into parts"
-    if len(in_parts) > 3:
-        return f"{len(in_parts)} variables are cut into parts"
-    return " and ".join(f"a variable is in {parts} parts of {'x'.join(map(str, shape))}" for parts, *shape in in_parts)
+@part.check(
+    15,
+    points=1,
+    asks=("Give `fit` the function, as a `DatasetCreator`.",),
+    hint="A DatasetCreator holds the function itself; calling the function makes the data in the coordinator.",
+)
+def creator(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The input function goes to fit as a DatasetCreator."""
+    rank, fit = _chief(runs), _fit(runs)
+    if not fit:
+        return tasks.untold(rank, "never calls model.fit")
+    if fit.data != CREATOR:
+        message = f"{rank.where}: fit() is given an object of the class {fit.data}. Expected: a DatasetCreator."
+        return Finding(message, rank.facts.lines.get("fit"), explains=True)
+    return None
+
+
+@part.check(
+    15,
+    points=1,
+    asks=("the number of steps per epoch, the checkpoints, and the model that is saved at the end",),
+    hint="Compare the program with the one that the step began with.",
+)
+def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The training has as many steps per epoch as before, and saves checkpoints and the model."""
+    rank, right, fit = _chief(runs), _chief(expected), _fit(runs)
+    if not fit:
+        return tasks.untold(rank, "never calls model.fit")
+    if fit.steps_per_epoch not in (BATCHES, BATCHES + 1):
+        steps = "no steps_per_epoch" if fit.steps_per_epoch is None else f"steps_per_epoch={fit.steps_per_epoch}"
+        return Finding(
+            f"{rank.where}: fit() is given {steps}. Expected: {BATCHES}, as many as there are batches.",
+            source.line_of("steps_per_epoch") or rank.facts.lines.get("fit"),
+            explains=fit.steps_per_epoch is None,
+        )
+    if rank.error or rank.ended_for or fit.strategy != STRATEGY:  # a training by itself is cut off
+        return tasks.untold(rank, "does not run to its end on the cluster")
+    wanted = sorted(name for name in right.facts.found if name.endswith(".index") and name.startswith("checkpoints/"))
+    missing = [name.removesuffix(".index") for name in wanted if name not in rank.facts.found]
+    if missing and rank.facts.found:
+        message = f"After epoch 1, {missing[0]} is not in --log-dir. Expected: a checkpoint after each epoch."
+        return Finding(message, source.line_of("ModelCheckpoint", "callbacks"))
+    if not rank.facts.saved:
+        message = f"{rank.where} does not save the trained model. Expected: model.save after fit."
+        return Finding(message, source.line_of("save") or rank.facts.lines.get("fit"))
+    return None
+
+
+def _chief(runs: TaskRuns) -> TaskRank:
+    """Return the coordinator that was started again."""
+    return runs.topologies[RESTARTED.name][0]
+
+
+def _fit(runs: TaskRuns) -> TaskFit | None:
+    """Return its training, if it gets that far."""
+    return next(iter(_chief(runs).facts.fits), None)
+
+
+def _without_function(rank: TaskRank) -> Finding:
+    if rank.facts.fits and rank.facts.fits[0].input is not None:
+        message = f"{rank.where}: the input function makes no data."
+        return Finding(message, rank.facts.lines.get("fit"), untold=bool(rank.error))
+    return tasks.untold(rank, "gives fit() no function of a context")
+
+
+def _parts(number: int) -> str:
+    return "one part" if number == 1 else f"{number} parts"

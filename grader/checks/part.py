@@ -1,24 +1,25 @@
-"""A part: the steps that take one program from its first form to its last, and a check for what each of them asks.
+"""A part: the steps that take one program from its first form to its last, and a check for each thing they ask for.
 
 A check is a function, as in check50: its docstring is the line that the learner reads, its result is None where a
 script does what the step asks for, and otherwise a Finding. It compares what the script did with what the step's
-solution did on the same clusters.
+solution did on the same clusters. A step has as many checks as its exercise has items.
 """
 
 from bisect import insort
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic
 
 from course import steps
 from course.steps import Step
-from grader.facts import Facts, Runs
+from grader.facts import Facts
 from grader.job import Topology
 from grader.report.data import Outcome, OutcomeStatus
 from grader.runner.reading import Source
+from grader.runs import Runs
 
-NOT_RUN = "Cannot be told: the program does not run."
-POINTS = 10  # for each step
+NOT_RUN = "Not checked: the program does not run."
+POINTS = 10  # of a step's checks together
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Finding:
     message: str
     line: int | None = None  # of the script
     unclear: bool = False  # a person has to look
-    untold: bool = False  # since the program does not run
+    untold: bool = False  # the program does not get far enough to show it
     explains: bool = False  # why the program does not run to completion, too
 
 
@@ -37,17 +38,18 @@ Judge = Callable[[Runs[Facts], Runs[Facts], Source], Finding | None]
 
 @dataclass(frozen=True)
 class Check(Generic[Facts]):
-    """What one step asks for."""
+    """One thing that a step asks for."""
 
     step: Step
-    description: str  # in one line, for the learner
+    description: str  # in one line, for the learner; no two checks of a part have the same
+    points: int
+    asks: tuple[str, ...]  # phrases of the lesson that ask for it
     hint: str  # what to try where it is missing
     judge: Judge[Facts]
-    needs: frozenset[int]  # steps that have to be right before this one can be judged
+    needs: tuple[Judge[Facts], ...]  # checks that have to pass before this one can be judged
     clusters: tuple[Topology, ...]  # to run a script on from this step on; none: those of the step before
     figure: str | None  # of what the ranks did, to go with a failure: a function in grader.report.figures
     blocks: Callable[[Runs[Facts]], bool]  # whether a failure leaves nothing to see for the checks that need this one
-    points: int = POINTS
 
     def outcome(self, status: OutcomeStatus, message: str, line: int | None = None) -> Outcome:
         """Return the outcome of this check."""
@@ -58,7 +60,7 @@ class Check(Generic[Facts]):
     def decide(self, found: Finding | None) -> Outcome:
         """Return the outcome for what the judge of this check found."""
         if found is None:
-            return self.outcome("passed", "As it should be.")
+            return self.outcome("passed", "Correct.")
         status: OutcomeStatus = "skipped" if found.untold else "error" if found.unclear else "failed"
         return self.outcome(status, found.message, found.line)
 
@@ -70,25 +72,28 @@ class Part(Generic[Facts]):
     script: str  # the learner's file
     solution: str  # the program after the last step, in solutions/
     facts: type[Facts]  # that its ranks report
-    allowed: frozenset[str] = frozenset()  # what would be suspicious elsewhere, in the words of the reading
-    checks: list[Check[Facts]] = field(default_factory=list)  # by step
+    checks: list[Check[Facts]] = field(default_factory=list)  # by step, then as defined
 
     def check(
         self,
         number: int,
         *,
         hint: str,
-        needs: Collection[int] = (),
+        points: int = POINTS,
+        asks: tuple[str, ...] = (),
+        needs: tuple[Judge[Facts], ...] = (),
         clusters: tuple[Topology, ...] = (),
         figure: str | None = None,
         blocks: Callable[[Runs[Facts]], bool] = lambda runs: True,
     ) -> Callable[[Judge[Facts]], Judge[Facts]]:
-        """Return a decorator that makes a function the check of a step.
+        """Return a decorator that makes a function a check of a step.
 
         Args:
             number: the step.
-            hint: what to try where the script lacks what the step asks for.
-            needs: steps that have to be right before this one can be judged.
+            hint: what to try where the script lacks what is asked for.
+            points: for a script that passes; those of a step's checks are POINTS together.
+            asks: phrases of the lesson that ask for this, as they stand there.
+            needs: the functions of other checks, which have to pass before this one can be judged.
             clusters: what a script is run on from this step on, if not on those of the step before.
             figure: a function in grader.report.figures that draws what the ranks did, where a picture shows it better.
             blocks: whether a failure leaves nothing to see for the checks that need this one.
@@ -96,7 +101,8 @@ class Part(Generic[Facts]):
 
         def add(judge: Judge[Facts]) -> Judge[Facts]:
             description = (judge.__doc__ or "").partition("\n")[0].removesuffix(".")
-            check = Check(steps.get(number), description, hint, judge, frozenset(needs), clusters, figure, blocks)
+            step = steps.get(number)
+            check = Check(step, description, points, asks, hint, judge, needs, clusters, figure, blocks)
             insort(self.checks, check, key=lambda other: other.step.number)
             return judge
 
@@ -106,34 +112,45 @@ class Part(Generic[Facts]):
         """Return the checks of the steps up to this one."""
         return [check for check in self.checks if check.step.number <= number]
 
+    def of(self, number: int) -> list[Check[Facts]]:
+        """Return the checks of a step of this part."""
+        return [check for check in self.checks if check.step.number == number]
+
     def clusters(self, number: int) -> tuple[Topology, ...]:
         """Return the clusters that a script for a step runs on."""
         return next(check.clusters for check in reversed(self.up_to(number)) if check.clusters)
 
-    def of(self, number: int) -> Check[Facts]:
-        """Return the check of a step of this part."""
-        return next(check for check in self.checks if check.step.number == number)
+    def figure(self, outcome: Outcome | None) -> str | None:
+        """Return the figure that goes with the outcome of a check of this part; None with any other."""
+        return next((check.figure for check in self.checks if outcome and check.description == outcome.name), None)
 
     def compare(
         self, number: int, runs: Runs[Facts], expected: Runs[Facts], source: Source
     ) -> tuple[list[Outcome], bool]:
         """Return the outcomes of the checks up to a step, in order, and whether one explains why the program fails."""
         checks = self.up_to(number)
-        if not all(rank.reported for rank in runs.ranks()):
+        if not runs.topologies or not all(rank.reported for rank in runs.ranks()):
             return [check.outcome("skipped", NOT_RUN) for check in checks], False
         outcomes: list[Outcome] = []
-        blocked: set[int] = set()
+        blocked: dict[Judge[Facts], Check[Facts]] = {}  # by function: a check that cannot be judged or that failed
         explained = False
         for check in checks:
-            needed = check.needs & blocked
-            if needed:
-                outcomes.append(check.outcome("skipped", f"Cannot be told before step {min(needed)} is right."))
-                blocked.add(check.step.number)
+            cause = next((blocked[needed] for needed in check.needs if needed in blocked), None)
+            if cause:
+                outcomes.append(check.outcome("skipped", _not_until(cause, check.step.number)))
+                blocked[check.judge] = cause
                 continue
             found = check.judge(runs, expected, source)
             outcomes.append(check.decide(found))
             if found:
                 explained |= found.explains
                 if found.unclear or check.blocks(runs):
-                    blocked.add(check.step.number)
+                    blocked[check.judge] = check
         return outcomes, explained
+
+
+def _not_until(cause: Check[Facts], number: int) -> str:
+    """Say which check has to pass before one of this step can be judged."""
+    if cause.step.number < number:
+        return f"Not checked until step {cause.step.number} passes."
+    return f"Not checked until this passes: {cause.description}."

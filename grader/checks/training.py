@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from grader.checks.part import Finding
-from grader.facts import HorovodRank, HorovodRuns, Runs
 from grader.job import Topology
+from grader.runs import HorovodRank, HorovodRuns, Runs
 
+# GPUs of a host: more than its ranks, as many as its ranks but fewer than all ranks, none.
 CLUSTERS = (
-    Topology("one-host", "2 ranks on one host", 1, 2, 2),
-    Topology("two-hosts", "2 hosts with a rank each", 2, 1, 2),
+    Topology("one-host", "2 ranks on one host", 1, 2, 3),
+    Topology("two-hosts", "2 hosts with a rank and a GPU each", 2, 1, 1),
     Topology("three-ranks", "3 ranks on one host without GPUs", 1, 3, 0),
 )
 
@@ -31,8 +32,9 @@ def trained(ranks: Iterable[HorovodRank]) -> Finding | None:
     """Return why there is nothing to compare, if a rank did not train."""
     for rank in ranks:
         if not rank.facts.fits or not rank.facts.fits[0].batches:
-            message = f"{rank.where} does not get as far as training."
-            return Finding(message, rank.error_line, unclear=not rank.error, untold=bool(rank.error))
+            message = f"{rank.where} does not reach training."
+            ended = bool(rank.error or rank.ended_for)
+            return Finding(message, rank.error_line, unclear=not ended, untold=ended)
     return None
 
 

@@ -13,6 +13,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 
+from grader import checks
 from grader.classroom import release, verdicts
 from grader.report import html as report_html
 from grader.report.data import Report
@@ -74,7 +75,8 @@ class Judge(NbGraderPreprocessor):
         store = verdicts.Store(Path(coursedir.root) / "verdicts")
         verdict = verdicts.of(read(script / step.script), step, store)
         report = Report.from_published(verdict["report"])
-        by_step = {check.step: check for check in report.checks if check.max_points}
+        outcomes = {outcome.name: outcome for outcome in report.checks}
+        by_cell = {release.grade_id(check): outcomes.get(check.description) for check in checks.of(step.number).checks}
         undecided = set()
         for cell in nb.cells:
             if cell.get("id") == release.CHECK:
@@ -82,7 +84,7 @@ class Judge(NbGraderPreprocessor):
             if not cell.metadata.get("nbgrader", {}).get("grade") or cell.cell_type != "code":
                 continue
             named = cell.metadata.nbgrader.grade_id
-            check = by_step.get(release.step_of(named).number)
+            check = by_cell[named]
             if check is None or check.status == "error" or report.status in ("needs_review", "not_graded"):
                 undecided.add(named)
                 cell.outputs = [_shown(f"<p>{html.escape(_why(report))}</p>")]

@@ -4,6 +4,7 @@ Both are derived, from the registry of steps and from solutions/, so what an ins
 never released with it.
 """
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -47,17 +48,24 @@ def prepared(step: Step, notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
+def grade_id(check: Check[Any]) -> str:
+    """Return the id of a check's cell in the gradebook: its step, with its function's name where that has several."""
+    alone = len(checks.of(check.step.number).of(check.step.number)) == 1
+    return check.step.name if alone else f"{check.step.name}_{check.judge.__name__}"
+
+
 def _graded(check: Check[Any]) -> NotebookNode:
-    step = check.step
-    source = f"# {check.points} points: {check.description}.\nreport.require({step.number})"
-    cell = nbformat.v4.new_code_cell(source, id=step.name.replace("_", "-"))
+    name = grade_id(check)
+    points = f"{check.points} point{'s' * (check.points != 1)}"
+    source = f"# {points}\nreport.require({check.step.number}, {json.dumps(check.description, ensure_ascii=False)})"
+    cell = nbformat.v4.new_code_cell(source, id=name.replace("_", "-")[:64])
     cell.metadata.nbgrader = {
         "schema_version": SCHEMA,
         "grade": True,
         "solution": False,
         "locked": True,
         "task": False,
-        "grade_id": step.name,
+        "grade_id": name,
         "points": check.points,
         "cell_type": "code",
     }

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 from rich.console import Console
 
-from grader.facts import Runs
+from grader.runs import Runs
 
 Status = Literal["passed", "failed", "needs_review", "not_graded"]
 OutcomeStatus = Literal["passed", "failed", "skipped", "error"]
@@ -105,12 +105,15 @@ class Report:
         own = msgspec.convert(fields, Published)
         return cls(own.step, own.file, own.status, own.seconds, own.checks)
 
-    def require(self, step: int) -> None:
-        """Raise NotYetError, which says what is missing, unless the check of a step is passed."""
-        check = next(outcome for outcome in self.checks if outcome.step == step and outcome.max_points)
-        said = check if check.status == "failed" else self.first_failure or check
-        if check.status != "passed" or self.status == "needs_review":
-            raise NotYetError(f"{said.summary} {said.hint}")
+    def require(self, step: int, check: str = "") -> None:
+        """Raise NotYetError, which says what is missing, unless a step's check of this name, or each one, is passed."""
+        wanted = [outcome for outcome in self.checks if outcome.step == step and check in ("", outcome.name)]
+        missing = next((outcome for outcome in wanted if outcome.status != "passed"), None)
+        if not wanted:
+            raise NotYetError("The course's checks are newer than this notebook: fetch the assignment again.")
+        if missing or self.status == "needs_review":
+            said = missing if missing and missing.status == "failed" else self.first_failure or missing
+            raise NotYetError(f"{said.summary} {said.hint}" if said else "")
 
     @property
     def figure(self) -> str:

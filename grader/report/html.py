@@ -3,6 +3,7 @@
 from html import escape
 
 from grader.report.data import Outcome, Report
+from grader.report.head import Head
 from grader.report.marks import MARKS, VERDICTS
 
 COLOURS = {"green": "#1a7f37", "red": "#c9372c", "bright_black": "#6b7280", "yellow": "#9a6700"}
@@ -15,6 +16,11 @@ def of_outcome(outcome: Outcome) -> str:
     if outcome.hint:
         text += f"<p>Hint: {escape(outcome.hint)}</p>"
     return text
+
+
+def of_head(head: Head | None) -> str:
+    """Return what goes before a report on a learner's own file."""
+    return f"<p>{escape(str(head))}</p>" if head else ""
 
 
 def page(report: Report, figure: str) -> str:

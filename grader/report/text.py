@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from grader.report.data import Report
+from grader.report.head import Head
 from grader.report.marks import MARKS, VERDICTS
 
 
@@ -25,3 +26,9 @@ def show(report: Report, console: Console) -> None:
     colour = {"passed": "green", "failed": "red"}.get(report.status, "yellow")
     verdict = f"\n{VERDICTS[report.status]}: {report.score:g} of {report.max_score:g} points"
     console.print(Text(verdict, style=f"bold {colour}"))
+
+
+def show_head(head: Head | None, console: Console) -> None:
+    """Write what goes before a report on a learner's own file."""
+    if head:
+        console.print(Text(f"{head}\n"))

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from course.steps import ROOT, SOLUTIONS, Step
-from grader import facts
-from grader.facts import Answer, Facts, Runs
+from grader.facts import Answer, Facts
 from grader.job import Topology
 from grader.runner.pool import NoVerdictError, Pool
 from grader.runner.supervisor import HOPELESS
+from grader.runs import Runs, read
 
 
 def _code() -> str:
@@ -39,9 +39,9 @@ def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]
     store = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "distributed-training-course"
     kept = store / f"{key}.json"
     if kept.exists():
-        return facts.read(msgspec.convert(json.loads(kept.read_text()), Answer), topologies, kind)
+        return read(msgspec.convert(json.loads(kept.read_text()), Answer), topologies, kind)
     answer = pool.run(text, step.script, topologies)
-    runs = facts.read(answer, topologies, kind)
+    runs = read(answer, topologies, kind)
     failed = [rank for rank in runs.ranks() if rank.exit or not rank.reported]
     failed += [rank for ranks in runs.reserved.values() for rank in ranks if rank.ended_for in HOPELESS]
     for rank in failed:

@@ -26,6 +26,7 @@ from grader.runner.budget import LATER
 
 SECONDS = 60  # a script may take, for all topologies, of what the time budget counts
 START = 300  # seconds that the fork server may take to import
+IDLE = 300  # seconds without a run until the fork server gives its memory back
 MARGIN = 10  # seconds more until a process that does not answer is ended
 ANSWER = 64 * 2**20  # bytes
 
@@ -41,13 +42,21 @@ class OverrunError(Exception):
 class Pool:
     """Runs scripts, each in a sandbox of its own, on forks of one process with TensorFlow imported.
 
-    A context manager: all processes end with it.
+    A context manager: all processes end with it. The fork server ends when there is no run for some minutes, too, and
+    the next run starts it again.
     """
 
-    def __init__(self, sandboxed: bool = True):
-        """Start to import. sandboxed=False runs scripts without protection, one at a time: for one's own only."""
-        self.sandboxed = sandboxed
+    def __init__(self, sandboxed: bool = True, idle: float = IDLE):
+        """Start to import.
+
+        Args:
+            sandboxed: False runs scripts without protection, one at a time: for one's own only.
+            idle: seconds without a run after which the fork server ends.
+        """
+        self.sandboxed, self.idle = sandboxed, idle
         self.lock = threading.Lock()
+        self.running = 0  # runs
+        self.timer: threading.Timer | None = None  # ends the fork server; None while there are runs
         self.folder = tempfile.TemporaryDirectory(prefix="grader-")
         self.data = Path(self.folder.name) / "data"
         self.process: subprocess.Popen[bytes] | None = None
@@ -61,7 +70,10 @@ class Pool:
 
     def __exit__(self, *error: object) -> None:
         """End every process."""
-        self._end_fork_server()
+        with self.lock:
+            if self.timer:
+                self.timer.cancel()
+            self._end_fork_server()
         self.folder.cleanup()
 
     def start(self) -> None:
@@ -97,10 +109,9 @@ class Pool:
             OverrunError: it outlasted its time, or took its sandbox down.
             NoVerdictError: no fork server or no sandbox could be had.
         """
-        with self.lock:
-            self.start()
-            self._await_ready()
-        with self._room() as (process, folder):
+        with self._in_use(), self._room() as (process, folder):  # the room is made while the fork server imports
+            with self.lock:
+                self._await_ready()
             job = Job(script, name, folder, seconds, self._placed(topologies), _programs(topologies))
             answer = self._answered(job, process)
         try:
@@ -110,6 +121,31 @@ class Pool:
         if "broken" in answered:
             raise NoVerdictError(f"The grader's own process broke: {answered['broken']}")
         return msgspec.convert(answered, Answer)
+
+    @contextlib.contextmanager
+    def _in_use(self) -> Iterator[None]:
+        """Have the fork server running, and let it end when it has been idle for long after this."""
+        with self.lock:
+            if self.timer:
+                self.timer.cancel()
+                self.timer = None
+            self.start()
+            self.running += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.running -= 1
+                if not self.running:
+                    self.timer = threading.Timer(self.idle, self._rest)
+                    self.timer.daemon = True
+                    self.timer.start()
+
+    def _rest(self) -> None:
+        """End the fork server, unless a run began when it was about to end."""
+        with self.lock:
+            if self.timer is threading.current_thread():
+                self._end_fork_server()
 
     def _placed(self, topologies: Sequence[Topology]) -> tuple[Topology, ...]:
         """Return topologies with the folder of images in the place of IMAGES."""

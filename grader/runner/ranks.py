@@ -47,8 +47,9 @@ class RunningRank:
 
     @property
     def serves(self) -> bool:
-        """Whether it never ends by itself: a parameter server, or a worker of one."""
-        return self.topology.served and self.topology.tasks[self.number].type in ("ps", "worker")
+        """Whether it never ends by itself: a solution that is a parameter server, or a worker of one."""
+        task = self.topology.tasks[self.number] if self.topology.served else None
+        return task is not None and task.program is not None and task.type in ("ps", "worker")
 
     @property
     def threaded(self) -> bool:
@@ -121,6 +122,14 @@ class RunningRank:
         worked = ticks > self.ticks + 1 if self.threaded else state != "S" or ticks != self.ticks
         self.still = 0 if worked else self.still + max(0.0, seconds)
         self.ticks = ticks
+
+    def may_run(self) -> bool:
+        """Whether a thread that computes runs, or waits for a core or a disk, whatever its clocks say."""
+        for thread in Path(f"/proc/{self.pid}/task").glob("*/stat" if self.threaded else f"{self.pid}/stat"):
+            with contextlib.suppress(OSError):  # it has just ended
+                if thread.read_text().rpartition(")")[2].split()[0] in "RD":
+                    return True
+        return False
 
 
 def fork(job: Job, topology: Topology, entry: Entry) -> list[RunningRank]:

@@ -22,9 +22,13 @@ TO_SEND = 3  # seconds that a rank may take to send what it did until then
 GRACE = 3  # seconds that a rank may do nothing after another one failed
 HOPELESS = {"time", "output", "memory", "stall"}  # a script that had to be ended for these would have to be again
 
-STALL = 6  # seconds in which no rank does anything while one waits in a collective: they would wait indefinitely.
+# Seconds in which no rank does anything while one waits in a collective: they would wait indefinitely.
 # Horovod's own warning is for MPI alone: its controller for Gloo has an empty list of ranks, so it never misses any
 # (0.28.1).
+STALL = 6
+# On a busy machine, TensorFlow may sleep for longer by itself, and then continue: grader.sandboxed.iterators describes
+# the cause that was found, and prevents it. Whatever else may be slow has more time there, in proportion to the load.
+LONGEST_STALL = 30
 
 
 def run(job: Job, entry: Entry, later: Callable[[], object]) -> Answer:
@@ -72,6 +76,7 @@ class Watch:
             self.groups.setdefault(rank.topology.name, []).append(rank)
         self.failed: set[str] = set()  # topologies in which a rank failed
         self.greedy = False  # whether the ranks take more memory than they may
+        self.load = 0.0  # of the machine: processes that run or wait for a core
 
     def run(self) -> None:
         """Read what the ranks write, and end those that have to be ended, until all have ended."""
@@ -135,8 +140,10 @@ class Watch:
             rank.look(passed - self.budget.waited[rank.pid])
         self.greedy = _memory() > MEMORY
         until = self.budget.had + TO_SEND
+        self.load = _load(self.load, Path("/proc/loadavg").read_text())
+        patience = _patience(self.load)
         for name, group in self.groups.items():
-            if name not in self.failed and _stalled([rank for rank in group if not rank.over]):
+            if name not in self.failed and _stalled([rank for rank in group if not rank.over], patience):
                 for rank in group:
                     if not (rank.over or rank.ended_for):
                         rank.ask_to_end("stall", until)
@@ -153,9 +160,26 @@ class Watch:
                 rank.kill()
 
 
-def _stalled(alive: list[RunningRank]) -> bool:
-    """Return whether all of a topology's ranks have been still for long, while one is in a collective."""
-    return all(rank.still > STALL and not rank.serves for rank in alive) and any(rank.collective for rank in alive)
+def _load(before: float, loadavg: str) -> float:
+    """Return the machine's load: its mean over a minute, or that over some looks, where it has just risen.
+
+    Args:
+        before: the load at the last look.
+        loadavg: what /proc/loadavg says, as in proc(5).
+    """
+    minute, _, _, processes, _ = loadavg.split()
+    return max(float(minute), before + (int(processes.split("/")[0]) - before) / 10)
+
+
+def _patience(load: float) -> float:
+    """Return the seconds that ranks may stand still on a machine with this load."""
+    return min(LONGEST_STALL, STALL * max(1.0, load / len(os.sched_getaffinity(0))))
+
+
+def _stalled(alive: list[RunningRank], patience: float) -> bool:
+    """Return whether all of a topology's ranks have been still for so long, while one is in a collective."""
+    still = all(rank.still > patience and not rank.serves for rank in alive)
+    return still and any(rank.collective for rank in alive) and not any(rank.may_run() for rank in alive)
 
 
 def _drain(rank: RunningRank) -> None:

@@ -64,9 +64,16 @@ class First(Callback):
         self.fit.epochs[-1].validation_steps += 1
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Note this rank's own metrics, after making sure that no two ranks have the same by chance."""
+        """Note this rank's own metrics, after making sure that no two ranks have the same by chance.
+
+        Where checkpoints are watched, no epoch is better than the one before: one that is saved for being the best is
+        not saved in every epoch.
+        """
         if logs and "val_accuracy" in logs:
             logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self.recorder.rank + 1)
+        if logs and self.recorder.files:
+            for name, value in logs.items():
+                logs[name] = float(value) + (-epoch if "accuracy" in name else epoch)
         self.fit.epochs[-1].own = {name: float(value) for name, value in (logs or {}).items()}
 
 
@@ -87,3 +94,8 @@ class Last(Callback):
         """Note weights and the optimizer's variables as the next batch will find them."""
         self.fit.batches[-1].after = self.recorder.project(self.model.trainable_weights)
         self.fit.batches[-1].slots = self.recorder.project(self.model.optimizer.variables())
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Note which checkpoints there are now."""
+        if self.recorder.files:
+            self.fit.epochs[-1].saved = self.recorder.files.new_checkpoints()

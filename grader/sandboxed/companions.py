@@ -4,7 +4,6 @@ import contextlib
 import mmap
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
@@ -13,20 +12,30 @@ from tensorflow.keras.callbacks import Callback
 from course.internal.keras_fit import FitCall, wrap_fit
 from grader.facts import TaskFacts
 from grader.job import TaskSpec
+from grader.sandboxed import pauses
+from grader.sandboxed.iterators import keep_iterators
 from grader.sandboxed.recorder import Recorder
 
-EVALUATED = Path("evaluated")  # in the folder that all tasks work in: how often an evaluator has evaluated
-PATIENCE = 8  # seconds
+PATIENCE = 120  # seconds in all: for an evaluator that neither evaluates nor pauses
 
 
 class Paced(Callback):
-    """Makes a training wait after each epoch until an evaluator has evaluated as often, some seconds at most."""
+    """Makes a training wait after each epoch until an evaluator has evaluated as often, or is not going to."""
+
+    def __init__(self) -> None:
+        """Be patient."""
+        super().__init__()
+        self.patience = float(PATIENCE)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Wait."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline and (not EVALUATED.exists() or int(EVALUATED.read_text() or 0) <= epoch):
+        began, before = time.monotonic(), pauses.state()
+        while time.monotonic() < began + self.patience:
+            now = pauses.state()
+            if now.evaluations > epoch or now.pauses > before.pauses + pauses.ENOUGH:
+                break
             time.sleep(0.05)
+        self.patience -= time.monotonic() - began
 
 
 @contextlib.contextmanager
@@ -54,7 +63,9 @@ def make_mobilenet_shallow() -> None:
 def run(program: str, task: TaskSpec, number: int, board: mmap.mmap) -> Recorder[TaskFacts]:
     """Run a program as this task, and return a recorder of no more than its error, if any."""
     make_mobilenet_shallow()
+    keep_iterators()
     wrap_fit(_paced)
     recorder = Recorder(program, number, board, TaskFacts())
     recorder.run(task.arguments)
+    pauses.TRAINED.touch()
     return recorder

@@ -1,18 +1,31 @@
 """Which files a rank opens: in the store that the data come from, in the folder of results, and as checkpoints.
 
-Python reports every file that it opens to an audit hook (PEP 578); HDF5 opens its files by itself, so h5py is asked.
+Python reports every file that it opens or renames to an audit hook (PEP 578). HDF5 and TensorFlow open and rename files
+by themselves, so their functions are watched, too.
 """
 
+import contextlib
 import os
+import re
+import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import h5py
+import tensorflow as tf
+from tensorflow.keras.preprocessing.image import ImageDataGenerator
+from tensorflow.python.lib.io import file_io
 
+from course import store
 from grader import facts
-from grader.job import Folders
+from grader.job import CHECKPOINT, Folders, Found
+
+MOST = 100  # names of each kind that are reported
+
+REMOVALS = {"os.remove", "os.rmdir", "os.rename", "os.truncate", "shutil.rmtree"}  # events; the path comes first
 
 SLOWNESS = 0.02  # seconds that each file of the store takes longer: a rank that does not wait gets ahead of the copy
 
@@ -22,37 +35,147 @@ class WatchedFiles:
 
     def __init__(self, folders: Folders):
         """Watch these folders, which are named as the script's arguments name them."""
-        self.store, self.results, self.logs = (
+        self.store, self.results, self.logs, self.cache = (
             os.path.abspath(folder)  # noqa: PTH100  resolve() would itself open what the hook reports
-            for folder in (folders.store, folders.results, folders.logs)
+            for folder in (folders.store, folders.results, folders.logs, folders.cache)
         )
-        self.checkpoints = f"{self.logs}{os.sep}checkpoint-"  # what the paths of checkpoints begin with
         self.training = False
         self.copied: set[str] = set()
         self.read_in_training: set[str] = set()
         self.results_written: set[str] = set()
-        self.written: set[str] = set()
+        self.removed: set[str] = set()
+        self.cached: int | None = None
+        self.store_errors: list[str] = []
+        self.wrote: list[str] = []  # checkpoints that training opened for writing, by their paths below --log-dir,
+        self.renamed: list[str] = []  # and those that were renamed to these
+        self.seen: dict[str, tuple[int, int, int]] = {}  # by path, a checkpoint that was there: inode, time and size
+
+    def find(self, rank: int, found: Found) -> None:
+        """Put what the program is to find into the folder for logs, newer than all that is there."""
+        if rank:
+            leftover = Path(self.logs, f"{CHECKPOINT}{found.leftover}.h5")
+            leftover.parent.mkdir(exist_ok=True)
+            leftover.write_text("of another run")
+            return
+        for epochs, name in found.copies:
+            for path in sorted(Path(self.logs).rglob(f"{CHECKPOINT}{epochs}*")):
+                if re.fullmatch(rf"{CHECKPOINT}{epochs}(\.\w+)?", path.name) and path.is_file():
+                    shutil.copyfile(path, path.with_name(path.name.replace(str(epochs), str(name), 1)))
 
     def watch(self) -> None:
         """Begin."""
-        sys.addaudithook(lambda event, details: self._note(*details) if event == "open" else None)
-        init = h5py.File.__init__
+        sys.addaudithook(self._heard)
+        init, init_of_tensorflow = h5py.File.__init__, file_io.FileIO.__init__
 
         def watched(file: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
             self._note(name, mode, 0)
             init(file, name, mode, *args, **kwargs)
 
+        def watched_of_tensorflow(file: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
+            self._note(name, mode, 0)
+            init_of_tensorflow(file, name, mode, *args, **kwargs)
+
         h5py.File.__init__ = watched
+        file_io.FileIO.__init__ = watched_of_tensorflow
+        tf.io.gfile.copy = self._gfile_copy(tf.io.gfile.copy)
+        tf.io.gfile.rename = self._gfile_rename(tf.io.gfile.rename)
+        ImageDataGenerator.flow_from_directory = self._listing(ImageDataGenerator.flow_from_directory)
+        store.download = self._download(store.download)
+
+    def train(self, fit: facts.Fit) -> None:
+        """Note what this training does to checkpoints."""
+        self.training = True
+        self._count_copy()
+        self.wrote, self.renamed = fit.wrote, fit.renamed
+        self.seen = self._checkpoints()
+
+    def new_checkpoints(self) -> list[str]:
+        """Return the names of checkpoints that are new, or have been replaced, since this was last asked."""
+        before, self.seen = self.seen, self._checkpoints()
+        return sorted(name for name, state in self.seen.items() if before.get(name) != state)[:MOST]
+
+    def _checkpoints(self) -> dict[str, tuple[int, int, int]]:
+        """Return what all checkpoints are now: files, or the folders of TensorFlow's format."""
+        states = {}
+        for folder, folders, names in os.walk(self.logs):
+            for name in (*folders, *names):
+                if name.startswith(CHECKPOINT):
+                    with contextlib.suppress(FileNotFoundError):  # another rank of this host may just have removed it
+                        state_path = Path(folder, name)
+                        state = state_path.lstat()
+                        states[os.path.relpath(state_path, self.logs)] = state.st_ino, state.st_mtime_ns, state.st_size
+        return states
+
+    def _note_rename(self, target: object) -> None:
+        path = _path(target)
+        if path and self._is_checkpoint(path) and len(self.renamed) < MOST:
+            self.renamed.append(os.path.relpath(path, self.logs))
+
+    def _is_checkpoint(self, path: str) -> bool:
+        return path.startswith(self.logs + os.sep) and f"{os.sep}{CHECKPOINT}" in path.removeprefix(self.logs)
+
+    def _listing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def listed(*args: Any, **kwargs: Any) -> Any:
+            self._count_copy()
+            return function(*args, **kwargs)
+
+        return listed
+
+    def _gfile_copy(self, copy: Callable[..., None]) -> Callable[..., None]:
+        """Return TensorFlow's own copy, which opens its files outside of Python."""
+
+        def watched(src: Any, dst: Any, overwrite: bool = False) -> None:
+            copy(src, dst, overwrite)
+            self._note(src, "r", 0)
+            self._note(dst, "w", 0)
+
+        return watched
+
+    def _gfile_rename(self, rename: Callable[..., None]) -> Callable[..., None]:
+        def watched(src: Any, dst: Any, overwrite: bool = False) -> None:
+            self._note_rename(dst)
+            rename(src, dst, overwrite)
+
+        return watched
+
+    def _download(self, download: Callable[..., None]) -> Callable[..., None]:
+        def watched(*args: Any, **kwargs: Any) -> None:
+            try:
+                download(*args, **kwargs)
+            except store.StoreError as error:
+                self.store_errors.append(str(error)[:1000])
+                raise
+
+        return watched
+
+    def _count_copy(self) -> None:
+        """Count the images of the host's copy, when the rank first needs them."""
+        if self.cached is None:
+            self.cached = sum(1 for _ in Path(self.cache).rglob("*.png"))
+
+    def _heard(self, event: str, details: tuple[Any, ...]) -> None:
+        if event == "open":
+            self._note(*details)
+        elif event in REMOVALS:
+            path = _path(details[0])
+            if path and f"{path}{os.sep}".startswith(self.store + os.sep):
+                self.removed.add(path)
+        if event == "os.rename":  # of os.replace, too
+            self._note_rename(details[1])
 
     def _note(self, opened: object, mode: str | None, flags: int) -> None:
-        if not isinstance(opened, str | bytes | os.PathLike):
+        path = _path(opened)
+        if not path:
             return
-        path = os.path.abspath(os.fsdecode(opened))  # noqa: PTH100
         writes = bool(set(mode or "") & set("wax+")) or bool(flags & (os.O_WRONLY | os.O_RDWR))
         if writes:
-            self.written.add(path)
+            name = os.path.relpath(path, self.logs)
+            if self.training and self._is_checkpoint(path) and name not in self.wrote and len(self.wrote) < MOST:
+                self.wrote.append(name)
             if path.startswith(self.results + os.sep):
                 self.results_written.add(path)
+            if path.startswith(self.store + os.sep):
+                self.removed.add(path)
         elif path.startswith(self.store + os.sep):
             if self.training:
                 self.read_in_training.add(path)
@@ -61,15 +184,23 @@ class WatchedFiles:
                 time.sleep(SLOWNESS)
 
     def facts(self) -> facts.Files:
-        """Return what this rank opened, and what its host's folders hold now; at most 100 names of each."""
-        left = {str(path.relative_to(self.logs)): str(path) for path in Path(self.logs).rglob("*") if path.is_file()}
+        """Return what this rank opened, and what its host's folders hold now."""
+        left = [str(path.relative_to(self.logs)) for path in Path(self.logs).rglob("*") if path.is_file()]
         kept = [path.name for path in Path(self.results).rglob("*") if path.is_file()]
         return facts.Files(
             copied=len(self.copied),
+            cached=self.cached,
             read_in_training=len(self.read_in_training),
             results_written=len(self.results_written),
-            wrote_checkpoints=sum(path.startswith(self.checkpoints) for path in self.written),
-            left=sorted(left)[:100],
-            kept=sorted(kept)[:100],
-            overwritten=sorted(name for name, path in left.items() if path in self.written)[:100],
+            removed=len(self.removed),
+            store_errors=self.store_errors[:3],
+            left=sorted(left)[:MOST],
+            kept=sorted(kept)[:MOST],
         )
+
+
+def _path(of: object) -> str | None:
+    """Return the path that a file is opened by, which may be TensorFlow's URL of it; None where it is open already."""
+    if not isinstance(of, str | bytes | os.PathLike):
+        return None
+    return os.path.abspath(os.fsdecode(of).removeprefix("file://"))  # noqa: PTH100

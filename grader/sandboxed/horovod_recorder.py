@@ -8,6 +8,7 @@ of a graph, and lets gradients and weights be read where they are made.
 import contextlib
 import inspect
 import mmap
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,15 +19,15 @@ import numpy as np
 import tensorflow as tf
 from keras.src.engine import functional
 from tensorflow.keras.callbacks import Callback
-from tensorflow.python.data.ops import iterator_ops
 
 from course.internal.keras_fit import FitCall, wrap_fit
 from grader.facts import Fit, HorovodFacts, Projection, State
-from grader.job import Folders, Topology
+from grader.job import HOST, NOWHERE, RANK, Folders, Found, Topology
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
 from grader.sandboxed.gpus import Gpus
-from grader.sandboxed.recorder import Recorder, plain
+from grader.sandboxed.iterators import keep_iterators
+from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
 LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second part's programs lower their rate
 
@@ -34,6 +35,11 @@ COLLECTIVES = (
     *("allreduce", "grouped_allreduce", "allgather", "grouped_allgather", "broadcast", "broadcast_inplace"),
     *("broadcast_inplace_resource", "alltoall", "reducescatter", "grouped_reducescatter", "join"),
 )
+CALLERS = (
+    "_average_metrics_in_place",
+    "broadcast_variables",
+    "allreduce_grads",
+)  # of Horovod: course.internal.stalls has words for them
 
 
 class HorovodRecorder(Recorder[HorovodFacts]):
@@ -49,6 +55,12 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         self.rate = 0.0  # and its learning rate
         self.built: WeakKeyDictionary[Any, Projection] = WeakKeyDictionary()  # by model: its first weights
         self.weighted: WeakKeyDictionary[Any, list[float]] = WeakKeyDictionary()  # by model: its losses' weights
+
+    def encoded(self) -> str:
+        """Return the facts as JSON, with what the rank's host holds by now."""
+        if self.files:
+            self.facts.files = self.files.facts()
+        return super().encoded()
 
     # --- Horovod -----------------------------------------------------------------------------------------------------
 
@@ -74,26 +86,26 @@ class HorovodRecorder(Recorder[HorovodFacts]):
     def _shown(self, kind: str, collective: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             shape = getattr(args[0], "shape", "") if args else ""
-            self.show(f"{kind} “{kwargs['name']}”" if kwargs.get("name") else f"{kind} of a tensor {shape}")
-            try:
-                return collective(*args, **kwargs)
-            finally:
-                self.show("")
+            shown = f"{kind} “{kwargs['name']}”" if kwargs.get("name") else f"{kind} of a tensor {shape}"
+            self.show(f"{shown}{self._caller()}")
+            result = collective(*args, **kwargs)
+            self.show("")  # not after an error: it shows where the rank failed
+            return result
 
         return call
 
+    def _caller(self) -> str:
+        """Say which function of Horovod, if it is one of CALLERS, or which line of the script calls a collective."""
+        frame = inspect.currentframe()
+        while frame:
+            if frame.f_code.co_filename == self.script:
+                return f" on line {frame.f_lineno}"
+            if frame.f_code.co_name in CALLERS and frame.f_globals["__name__"].startswith("horovod."):
+                return f" in {frame.f_code.co_name}"
+            frame = frame.f_back
+        return ""
+
     # --- input and output --------------------------------------------------------------------------------------------
-
-    def keep_iterators(self) -> None:
-        """Keep every data iterator until the process ends: taking one over a generator down waits for seconds."""
-        begin = iterator_ops.OwnedIterator.__init__
-        self.iterators: list[Any] = []
-
-        def kept(iterator: Any, *args: Any, **kwargs: Any) -> None:
-            self.iterators.append(iterator)
-            begin(iterator, *args, **kwargs)
-
-        iterator_ops.OwnedIterator.__init__ = kept
 
     def watch_images(self, digits: int) -> None:
         """Note which images go into each step, by their mean colours: no two of the judge's images are alike."""
@@ -113,9 +125,11 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         model.train_step = noted(model.train_step, validates=False)
         model.test_step = noted(model.test_step, validates=True)
 
-    def watch_files(self, folders: Folders) -> None:
-        """Note which files the script opens in these folders."""
+    def watch_files(self, folders: Folders, found: Found | None) -> None:
+        """Note which files the script opens in these folders, after putting there what it is to find."""
         self.files = WatchedFiles(folders)
+        if found:
+            self.files.find(self.rank, found)
         self.files.watch()
 
     def watch_output(self) -> None:
@@ -174,8 +188,6 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         if call.model not in self.weighted:  # it was never compiled, and Keras says so
             yield
             return
-        if self.files:
-            self.files.training = True
         steps = call.arguments["steps_per_epoch"]
         fit = Fit(
             verbose=plain(call.arguments["verbose"]),
@@ -185,18 +197,22 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             steps_per_epoch=None if steps is None else int(steps),
             log_dirs=[str(log.log_dir) for log in call.callbacks if isinstance(log, tf.keras.callbacks.TensorBoard)],
             weights_built=self.built[call.model],
-            initial_epoch=plain(call.arguments["initial_epoch"]),
+            initial_epoch=int(call.arguments["initial_epoch"]),
             begin=self.state(call.model),
         )
         self.facts.fits.append(fit)
+        if self.files:
+            self.files.train(fit)
         for callback in call.callbacks:
             _watch_reads(callback, fit)
         call.before, call.behind = [First(self, fit)], [Last(self, fit)]
         try:
             yield
+            self.note("trained")
         finally:
             fit.end = self.state(call.model)
-            fit.schedule = _schedule(call.callbacks)
+        if self.files:
+            fit.schedule = _later_rates(call, fit.epochs[-1].steps if fit.epochs else 0)
 
     def state(self, model: Any) -> State:
         """Return what a checkpoint has to restore: trainable weights, the optimizer's slots and its iterations."""
@@ -226,16 +242,32 @@ def _watch_reads(callback: Callback, fit: Fit) -> None:
     callback.on_epoch_end = watched
 
 
-def _schedule(callbacks: list[Callback]) -> dict[str, float]:
-    """Return what the schedulers among the callbacks would set the rate to in later epochs."""
+def _later_rates(call: FitCall, steps: int) -> dict[str, float]:
+    """Return the learning rates of later epochs: let the callbacks that may set it begin each of them."""
     rates: dict[str, float] = {}
-    for callback in callbacks:
-        if isinstance(callback, tf.keras.callbacks.LearningRateScheduler):
-            takes = len(inspect.signature(callback.schedule).parameters)
-            with contextlib.suppress(Exception):  # it is the script's own function
-                for epoch in LATER_EPOCHS:
-                    rates[str(epoch)] = float(callback.schedule(*(epoch, 1.0)[: min(takes, 2)]))
+    optimizer = call.model.optimizer
+    by_steps = getattr(optimizer, "_learning_rate", None)
+    if isinstance(by_steps, tf.keras.optimizers.schedules.LearningRateSchedule):
+        return {str(epoch): float(by_steps(epoch * steps)) for epoch in LATER_EPOCHS}
+    callbacks = [callback for callback in call.callbacks if _may_set_rate(callback)]
+    with contextlib.suppress(Exception):  # they are the script's own
+        before = float(np.asarray(optimizer.learning_rate))
+        for epoch in LATER_EPOCHS:
+            for callback in callbacks:
+                callback.on_epoch_begin(epoch, {})
+            for callback in callbacks:
+                callback.on_train_batch_begin(0, {})
+            rates[str(epoch)] = float(np.asarray(optimizer.learning_rate))
+        optimizer.learning_rate = before
     return rates
+
+
+def _may_set_rate(callback: Callback) -> bool:
+    """Whether a callback is one of the libraries' that set the learning rate, or the script's own."""
+    kinds = type(callback).__mro__
+    return any("LearningRate" in kind.__name__ or kind.__module__ == "__main__" for kind in kinds) or isinstance(
+        callback, tf.keras.callbacks.LambdaCallback
+    )
 
 
 def _describe(optimizer: Any) -> dict[str, float | int | bool | str]:
@@ -250,18 +282,26 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap) -> Horovod
     recorder = HorovodRecorder(script, topology.gpus, rank, board)
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
-    tf.keras.utils.set_random_seed(1000 + rank)
+    # A program that is started again draws other numbers.
+    tf.keras.utils.set_random_seed(1000 + rank + (100 if topology.after else 0))
     recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
     recorder.watch_horovod()
     recorder.watch_gradients()
     recorder.watch_model()
-    recorder.keep_iterators()
+    keep_iterators()
     recorder.watch_images(topology.digits)
     if rank:
         recorder.watch_output()
     if topology.folders:
-        recorder.watch_files(topology.folders)
-    recorder.run(topology.arguments)
-    if recorder.files:
-        recorder.facts.files = recorder.files.facts()
+        recorder.watch_files(topology.folders, topology.found)
+    recorder.names = {"hash": salted_hash(rank)}
+    recorder.run(_placed(topology, rank))
     return recorder
+
+
+def _placed(topology: Topology, rank: int) -> list[str]:
+    """Return the script's arguments, with what differs from rank to rank or from host to host in its place."""
+    arguments = [part.replace(RANK, str(rank)).replace(HOST, os.getcwd()) for part in topology.arguments]  # noqa: PTH109
+    if topology.folders and rank // topology.slots == topology.unreached:
+        arguments = [f"{part}{NOWHERE}" if part == topology.folders.store else part for part in arguments]
+    return arguments

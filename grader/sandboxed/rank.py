@@ -82,5 +82,6 @@ def _send_when_asked(sending: threading.Lock, facts_fd: int, orders_fd: int) -> 
     """Send the facts so far, if that is asked for before this rank's script has ended; the rank is killed then."""
     os.read(orders_fd, 1)
     if sending.acquire(blocking=False):
+        Recorder.latest.note_waiting()
         with os.fdopen(facts_fd, "w") as file:  # closed in any case, also where there is no recorder yet
             file.write(Recorder.latest.encoded())

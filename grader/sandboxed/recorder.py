@@ -10,8 +10,9 @@ import json
 import mmap
 import runpy
 import sys
+import threading
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Generic
 
@@ -25,10 +26,14 @@ from grader.facts import ARGUMENTS, Error, Facts
 DIRECTIONS = np.random.default_rng(0).standard_normal((16, 2**18))
 
 
+SALT = 0x5E3779B1  # any odd number: hashes then differ in all that scripts make of them
+
+
 class Recorder(Generic[Facts]):
     """Records what one script does in one process, as facts. The latest recorder of a process is kept at hand."""
 
     latest: ClassVar["Recorder[Any]"]
+    names: dict[str, Any] = {}  # noqa: RUF012  what the script finds in the place of built-in functions
 
     def __init__(self, script: str, rank: int, board: mmap.mmap, facts: Facts):
         """Record this script. The board, shared with the supervisor, shows the collective that the rank is in."""
@@ -49,6 +54,14 @@ class Recorder(Generic[Facts]):
             frame = frame.f_back
         if frame:
             self.facts.lines.setdefault(what, frame.f_lineno)
+
+    def note_waiting(self) -> None:
+        """Note the line of the script that the main thread has reached, from another thread."""
+        frame = sys._current_frames().get(threading.main_thread().ident or 0)
+        while frame and frame.f_code.co_filename != self.script:
+            frame = frame.f_back
+        if frame:
+            self.facts.lines["waiting"] = frame.f_lineno
 
     def show(self, collective: str) -> None:
         """Write on the board which collective this rank is in."""
@@ -74,7 +87,7 @@ class Recorder(Generic[Facts]):
         sys.argv = [self.script, *arguments]
         sys.path[0] = str(Path(self.script).parent)
         try:
-            runpy.run_path(self.script, run_name="__main__")
+            runpy.run_path(self.script, self.names, "__main__")
         except SystemExit as stop:
             error = _error(stop, self.script)
             if stop.code not in (None, 0):
@@ -125,3 +138,16 @@ def _refused_arguments(error: BaseException) -> str | None:
             if frame.f_code is argparse.ArgumentParser.error.__code__:
                 return str(frame.f_locals["message"])[:2000]
     return None
+
+
+def salted_hash(rank: int) -> Callable[[object], int]:
+    """Return what hash() is in a process of its own.
+
+    Python salts the hash of a text at random, once per process. The ranks here are forks of one process, so they would
+    agree where real ranks do not.
+    """
+
+    def holds_text(value: object) -> bool:
+        return isinstance(value, str | bytes) or (isinstance(value, tuple | frozenset) and any(map(holds_text, value)))
+
+    return lambda value: hash(value) ^ (rank * SALT if holds_text(value) else 0)

@@ -11,24 +11,30 @@ import os
 import re
 import signal
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
+from keras.src.distribute import worker_training_state
 from tensorflow.keras.callbacks import Callback
 from tensorflow.python.distribute import collective_all_reduce_strategy, parameter_server_strategy_v2
+from tensorflow.python.eager import context
+from tensorflow.python.training import server_lib
 
+from course import tf_config
 from course.internal.keras_fit import FitCall, wrap_fit
-from grader.facts import Checkpoint, Progress, TaskFacts, TaskFit, Writer
+from grader.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
 from grader.job import LOGS, Topology
-from grader.sandboxed.companions import EVALUATED, make_mobilenet_shallow
+from grader.sandboxed import looks, pauses, served
+from grader.sandboxed.companions import make_mobilenet_shallow
+from grader.sandboxed.exits import Exits
 from grader.sandboxed.gpus import Gpus
 from grader.sandboxed.recorder import Recorder, plain
 
 KEPT = 500  # of whatever is listed
+FILES = 20
+SEEN = 64  # images of an evaluation
 STRATEGIES = (
     collective_all_reduce_strategy.CollectiveAllReduceStrategy,
     parameter_server_strategy_v2.ParameterServerStrategyV2,
@@ -45,6 +51,41 @@ class TaskRecorder(Recorder[TaskFacts]):
         self.dies_after = dies_after
         self.batches = 0
         self.evaluated: Any = None  # the model that was
+        self.pauses: pauses.Pauses | None = None
+        self.misplaced = False
+
+    def be_task(self, topology: Topology) -> None:
+        """Take note of the files that this task finds, and be ready to stop a script that is not to do it."""
+        self.facts.found = [str(path.relative_to(LOGS)) for path in Path(LOGS).rglob("*") if path.is_file()][:FILES]
+        self.misplaced = topology.misplaced
+        if self.misplaced or topology.tasks[self.rank].type == "evaluator":
+            self.pauses = pauses.Pauses(self, lambda: self.misplaced or pauses.TRAINED.exists())
+
+    def work(self, event: str) -> None:
+        """Note that the script starts to work, and stop it there if the task is none of its own."""
+        self.note(event)
+        if self.misplaced:
+            sys.exit()
+
+    def watch_start(self) -> None:
+        """Note whether TF_CONFIG is checked, and whether the script starts a server of its own."""
+        check, serve, join = tf_config.check, server_lib.Server.__init__, server_lib.Server.join
+
+        def watched_check(*args: Any, **kwargs: Any) -> Any:
+            self.note("tf_config")
+            return check(*args, **kwargs)
+
+        def watched_server(*args: Any, **kwargs: Any) -> None:
+            self.work("server")
+            serve(*args, **kwargs)
+
+        def watched_join(server: Any) -> None:
+            if inspect.currentframe().f_back.f_code.co_filename == self.script:  # type: ignore[union-attr]
+                raise SystemExit("it would wait indefinitely: join() of a server never returns")
+            join(server)
+
+        tf_config.check = watched_check
+        server_lib.Server.__init__, server_lib.Server.join = watched_server, watched_join
 
     def watch_strategies(self) -> None:
         """Note which strategies are made."""
@@ -55,12 +96,17 @@ class TaskRecorder(Recorder[TaskFacts]):
         make = kind.__init__
 
         def watched(strategy: Any, *args: Any, **kwargs: Any) -> None:
-            self.note("strategy")
+            self.work("strategy")
             self.facts.gpus, _ = self.gpus.settle()
             self.show("the start of the cluster")
             make(strategy, *args, **kwargs)
             self.show("")
             self.facts.strategies.append((kind.__name__, strategy.num_replicas_in_sync))
+            options = getattr(strategy.extended, "_communication_options", None)
+            if options:
+                self.facts.communication.append(options.implementation.value)
+            if kind is STRATEGIES[-1]:
+                self.facts.parts = served.parts(strategy.extended._variable_partitioner)
 
         kind.__init__ = watched
 
@@ -71,16 +117,19 @@ class TaskRecorder(Recorder[TaskFacts]):
 
         def watched_build(this: Any, *args: Any, **kwargs: Any) -> None:
             self.note("model")
+            self.facts.built = type(tf.distribute.get_strategy()).__name__
             build(this, *args, **kwargs)
 
         def watched_evaluate(this: Any, *args: Any, **kwargs: Any) -> Any:
             if not kwargs.get("_use_cached_eval_dataset"):  # not fit()'s own validation
-                self.note("evaluate")
+                self.work("evaluate")
                 self.facts.gpus, _ = self.gpus.settle()
                 self.facts.evaluations.append(self.project(this.get_weights()))
+                self.facts.evaluated.append([])
                 self.evaluated = this
             result = evaluate(this, *args, **kwargs)
-            EVALUATED.write_text(str(len(self.facts.evaluations)))
+            if self.pauses:
+                self.pauses.evaluated()
             return result
 
         model.__init__, model.evaluate = watched_build, watched_evaluate
@@ -90,28 +139,52 @@ class TaskRecorder(Recorder[TaskFacts]):
     def _watched_save(self, save: Callable[..., Any]) -> Callable[..., Any]:
         def call(this: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
             caller = inspect.currentframe().f_back  # type: ignore[union-attr]
+            path = os.path.abspath(filepath)  # noqa: PTH100  a text, as it was given
             if caller and caller.f_code.co_filename == self.script:  # and not Keras
-                self.facts.saved.append(os.path.abspath(filepath))  # noqa: PTH100  a text, as it was given
+                self.facts.saved.append(path)
+            if this.distribute_strategy.extended._in_multi_worker_mode():
+                _note_save(self.facts.saves, path, this)
             return save(this, filepath, *args, **kwargs)
 
         return call
 
+    def watch_backups(self) -> None:
+        """Note each backup that a worker's BackupAndRestore makes."""
+        state = worker_training_state.WorkerTrainingState
+        back_up = state.back_up
+
+        def watched(this: Any, *args: Any, **kwargs: Any) -> None:
+            if this._model.distribute_strategy.extended._in_multi_worker_mode():
+                _note_save(self.facts.backups, this.write_checkpoint_manager.directory, this._model)
+            back_up(this, *args, **kwargs)
+
+        state.back_up = watched
+
     @contextlib.contextmanager
     def record_fit(self, call: FitCall) -> Iterator[None]:
         """Record one call of model.fit; a model that trains by itself alone ends its task."""
-        self.note("fit")
+        self.work("fit")
+        if not self.facts.strategies:
+            self.facts.gpus, _ = self.gpus.settle()
         strategy, steps = call.model.distribute_strategy, call.arguments["steps_per_epoch"]
         fit = TaskFit(
             strategy=type(strategy).__name__,
             replicas=strategy.num_replicas_in_sync,
-            callbacks=[_writer(callback) for callback in call.callbacks],
+            callbacks=[looks.writer(callback) for callback in call.callbacks],
             steps_per_epoch=None if steps is None else plain(steps),
-            in_parts=_in_parts(call.model),
-            places=_places(call.model),
+            in_parts=looks.in_parts(call.model),
+            places=looks.places(call.model),
+            divided=looks.is_divided(call.arguments["x"]),
+            data=looks.kind_of(call.arguments["x"]),
+            seed=context.global_seed(),
         )
         self.facts.fits.append(fit)
+        if fit.data == looks.CREATOR.__name__ and self.dies_after is None:
+            fit.input = served.made(call.arguments["x"], looks.number_of)
         if not (strategy.extended._in_multi_worker_mode() or strategy._should_use_with_coordinator):
             sys.exit()  # all tasks would write into the same files, each when it gets there
+        if strategy.extended._in_multi_worker_mode():
+            fit.entered = self.progress(call.model)
         call.behind = [Watcher(self, fit)]
         self.show("model.fit")
         try:
@@ -140,17 +213,28 @@ class TaskRecorder(Recorder[TaskFacts]):
             fit = self.facts.fits[-1]
             batches = fit.validation_images if validates else fit.images
             if len(batches) < KEPT:
-                batches.append([_number(image) for image in images])
+                batches.append([looks.number_of(image) for image in images])
+        elif self.facts.evaluated:
+            seen = self.facts.evaluated[-1]
+            seen += [looks.number_of(image) for image in images][: SEEN - len(seen)]
 
     def look_at_files(self, logs: Path) -> None:
         """Note what an evaluator leaves in --log-dir, and what it finds there at the end."""
         own = f".{os.getpid()}."
         self.facts.logs = [str(path) for path in logs.rglob("events.out.tfevents.*") if own in path.name][:KEPT]
-        newest = tf.train.latest_checkpoint(logs / "checkpoints")
-        number = re.search(r"(\d+)$", newest or "")
-        if number:
-            self.evaluated.load_weights(newest).expect_partial()
-            self.facts.newest = Checkpoint(int(number[1]), self.project(self.evaluated.get_weights()))
+        for path in sorted(logs.glob("checkpoints/*-*.index"))[:FILES]:
+            number = re.search(r"-(\d+)$", path.stem)
+            if number:
+                self.evaluated.load_weights(str(path.with_suffix(""))).expect_partial()
+                weights = self.project(self.evaluated.get_weights())
+                self.facts.checkpoints.append(Checkpoint(int(number[1]), weights))
+
+    def look_for_remains(self) -> None:
+        """Note which folders are still there that this worker wrote to, once what runs at exit has run."""
+        callbacks = [callback for fit in self.facts.fits for callback in fit.callbacks]
+        paths = [callback.path for callback in callbacks if callback.path and callback.kind != "BackupAndRestore"]
+        folders = {path if Path(path).is_dir() else str(Path(path).parent) for path in (*paths, *self.facts.saved)}
+        self.facts.remains = sorted(folder for folder in folders if Path(folder).exists())[:KEPT]
 
     def progress(self, model: Any) -> Progress:
         """Return what has to be equal on all workers: weights, and the number of steps that led to them."""
@@ -169,6 +253,8 @@ class Watcher(Callback):
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Note what training begins with, once a callback that restores a backup has done so."""
+        state = getattr(self.model, "_training_state", None)
+        self.fit.restored = bool(state and int(tf.convert_to_tensor(state._ckpt_saved_epoch)) >= 0)
         self.fit.begin = self.recorder.progress(self.model)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -187,35 +273,9 @@ class Watcher(Callback):
         self.fit.end = self.recorder.progress(self.model)
 
 
-def _number(image: Any) -> int:
-    """Return a number that tells an image from others, however its values were scaled."""
-    flat = np.ravel(image).astype(np.float64)
-    low, high = flat.min(), flat.max()
-    return zlib.crc32(np.rint(255 * (flat - low) / max(high - low, 1e-9)).astype(np.uint8).tobytes())
-
-
-def _in_parts(model: Any) -> list[list[int]]:
-    """Return the variables that are kept in several parts: how many these are, and the shape of the first one."""
-    parts: dict[str, list[list[int]]] = {}
-    for variable in model.trainable_variables:
-        name, part, _ = variable.name.rpartition("/part_")
-        if part:
-            parts.setdefault(name, []).append(list(variable.shape))
-    return [[len(shapes), *shapes[0]] for shapes in parts.values() if len(shapes) > 1]
-
-
-def _places(model: Any) -> list[str]:
-    """Return the types of tasks that hold the model's variables."""
-    devices = {variable.device for variable in model.trainable_variables}
-    return sorted({job[1] for job in (re.search(r"/job:(\w+)", device) for device in devices) if job})
-
-
-def _writer(callback: Callback) -> Writer:
-    """Return a callback's kind, and where it writes."""
-    paths = (getattr(callback, name, None) for name in ("filepath", "log_dir", "_backup_dir", "backup_dir", "filename"))
-    path = next((os.path.abspath(path) for path in paths if isinstance(path, str | os.PathLike)), None)  # noqa: PTH100
-    kind = next(base.__name__ for base in type(callback).__mro__ if base.__module__.startswith("keras"))
-    return Writer(kind, path)
+def _note_save(saves: list[Save], path: str, model: Any) -> None:
+    if len(saves) < KEPT:
+        saves.append(Save(path, int(tf.convert_to_tensor(model.optimizer.iterations))))
 
 
 def run(script: str, topology: Topology, number: int, board: mmap.mmap) -> TaskRecorder:
@@ -225,10 +285,23 @@ def run(script: str, topology: Topology, number: int, board: mmap.mmap) -> TaskR
     if topology.gpus:
         recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
     make_mobilenet_shallow()
+    recorder.be_task(topology)
+    recorder.watch_start()
     recorder.watch_strategies()
     recorder.watch_models()
     recorder.watch_images()
-    recorder.run(topology.arguments)
+    workers = all(spec.type == "worker" for spec in topology.tasks)
+    if workers:
+        recorder.watch_backups()
+        exits = Exits(script)
+        recorder.facts.before = looks.newest_checkpoint(Path(LOGS))
+    recorder.run(topology.tasks[number].arguments or topology.arguments)
+    if workers:
+        exits.run()
+        recorder.facts.after = looks.newest_checkpoint(Path(LOGS))
+        recorder.look_for_remains()
+    if recorder.pauses:
+        recorder.pauses.ended()
     if recorder.evaluated and not recorder.facts.fits:
         recorder.look_at_files(Path(LOGS))
     return recorder

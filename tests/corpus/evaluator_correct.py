@@ -1,40 +1,89 @@
 """Correct scripts of step 16, the evaluator. Each one passes."""
 
-from tests.corpus.evaluator_passages import END, FOLDER, LOGS
+from tests.corpus.evaluator_passages import CHECK, END, FLAG, LOGS, ROLE, SIDECAR
 from tests.corpus.variant import Variant
-
-_SIDECAR = (
-    "tf.keras.utils.SidecarEvaluator(\n    model,\n    images,\n"
-    + FOLDER
-    + END
-    + "    callbacks=callbacks,\n).start()\n"
-)
 
 _BY_HAND = """import time
 
+last = args.max_evaluations or args.epochs
 done = None
-while True:
+while not done or int(done.rpartition("-")[2]) < last:
     newest = tf.train.latest_checkpoint(f"{args.log_dir}/checkpoints")
     if newest and newest != done:
         model.load_weights(newest).expect_partial()
         model.evaluate(images, callbacks=callbacks, verbose=2)
         done = newest
-        if done.endswith(f"-{args.epochs}"):
-            break
-    time.sleep(0.5)
+    else:
+        time.sleep(0.5)
 """
 
+_ITERATOR = """last = args.max_evaluations or args.epochs
+for newest in tf.train.checkpoints_iterator(f"{args.log_dir}/checkpoints"):
+    model.load_weights(newest).expect_partial()
+    model.evaluate(images, callbacks=callbacks, verbose=2)
+    if int(newest.rpartition("-")[2]) >= last:
+        break
+"""
+
+_SUBCLASS = """class Evaluator(tf.keras.utils.SidecarEvaluator):
+    def start(self):
+        print("waiting for checkpoints")
+        super().start()
+
+
+""" + SIDECAR.replace("tf.keras.utils.SidecarEvaluator", "Evaluator")
+
 CORRECT = (
-    Variant("the solution of step 16", 16, ()),
-    Variant("checkpoints looked for by hand", 16, ((_SIDECAR, _BY_HAND),)),
-    Variant("the last checkpoint told by the epochs", 16, ((END, "    max_evaluations=args.epochs,\n"),)),
+    Variant("the solution of step 16", 16, (), in_ci=True),
+    Variant("checkpoints looked for by hand", 16, ((SIDECAR, _BY_HAND),)),
+    Variant("checkpoints by TensorFlow's iterator", 16, ((SIDECAR, _ITERATOR),)),
+    Variant(
+        "SidecarEvaluator by another name",
+        16,
+        (
+            (
+                "import TensorBoard\n",
+                "import TensorBoard\nfrom tensorflow.keras.utils import SidecarEvaluator as Sidecar\n",
+            ),
+            ("tf.keras.utils.SidecarEvaluator(", "Sidecar("),
+        ),
+        in_ci=True,
+    ),
+    Variant("a subclass of SidecarEvaluator", 16, ((SIDECAR, _SUBCLASS),)),
+    Variant("SidecarEvaluator by its older name", 16, (("keras.utils.Sidecar", "keras.experimental.Sidecar"),)),
+    Variant(
+        "the flag's default set after reading the flags",
+        16,
+        (
+            (
+                "args = parser.parse_args()\n",
+                "args = parser.parse_args()\nargs.max_evaluations = args.max_evaluations or args.epochs\n",
+            ),
+            (END, "    max_evaluations=args.max_evaluations,\n"),
+        ),
+    ),
+    Variant(
+        "a default of 0 in place of None",
+        16,
+        ((FLAG, FLAG.replace("type=int,", "type=int, default=0,")),),
+    ),
+    Variant(
+        "the role as the check returns it",
+        16,
+        ((CHECK, "kind, _ = tf_config.check()\n"), ("if task_type !=", "if kind !=")),
+    ),
+    Variant(
+        "the other roles turned away by name",
+        16,
+        ((ROLE, ROLE.replace('!= "evaluator"', 'in ("chief", "worker", "ps")')),),
+    ),
     Variant(
         "an evaluator with a name",
         16,
         (
             (
-                _SIDECAR,
-                _SIDECAR.replace("tf.keras", "evaluator = tf.keras").replace(").start()\n", ")\nevaluator.start()\n"),
+                SIDECAR,
+                SIDECAR.replace("tf.keras", "evaluator = tf.keras").replace(").start()\n", ")\nevaluator.start()\n"),
             ),
         ),
     ),

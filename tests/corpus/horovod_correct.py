@@ -24,6 +24,7 @@ from tests.corpus.horovod_passages import (
     MAKE_SGD,
     MODEL,
     PIN,
+    REFUSAL,
     REPORTERS,
     RESULTS,
     SCHEDULE,
@@ -65,7 +66,7 @@ _STEP_1 = (
     Variant(
         "memory growth on every GPU first",
         1,
-        ((PIN, f'{GROW_EACH}if gpus:\n    tf.config.set_visible_devices({CHOICE}, "GPU")\n'),),
+        ((PIN, f'{REFUSAL}{GROW_EACH}if gpus:\n    tf.config.set_visible_devices({CHOICE}, "GPU")\n'),),
         in_ci=True,
     ),
     Variant(
@@ -74,17 +75,12 @@ _STEP_1 = (
         ((GROWTH, "    [tf.config.experimental.set_memory_growth(each, True) for each in gpus]\n"),),
     ),
     Variant(
-        "CUDA_VISIBLE_DEVICES set in time",
-        1,
-        ((LIST, f'os.environ["CUDA_VISIBLE_DEVICES"] = str(hvd.local_rank())\n{LIST}'), (PIN, GROW_EACH)),
-    ),
-    Variant(
         "no GPU caught as an exception",
         1,
         (
             (
                 PIN,
-                f"try:\n    gpu = {CHOICE}\n{VISIBLE}{GROWTH}except IndexError:\n    pass\n",
+                f"{REFUSAL}try:\n    gpu = {CHOICE}\n{VISIBLE}{GROWTH}except IndexError:\n    pass\n",
             ),
         ),
     ),
@@ -94,7 +90,7 @@ _STEP_1 = (
         (
             (
                 PIN,
-                "mine = gpus[hvd.local_rank() : hvd.local_rank() + 1]\n"
+                f"{REFUSAL}mine = gpus[hvd.local_rank() : hvd.local_rank() + 1]\n"
                 'tf.config.set_visible_devices(mine, "GPU")\n'
                 "for gpu in mine:\n    tf.config.experimental.set_memory_growth(gpu, True)\n",
             ),
@@ -110,20 +106,59 @@ _STEP_1 = (
                 '    found = tf.config.list_physical_devices("GPU")\n'
                 "    if not found:\n"
                 "        return\n"
+                "    if number >= len(found):\n"
+                '        raise RuntimeError(f"no GPU for local rank {number}: this host has {len(found)}")\n'
                 '    tf.config.set_visible_devices([found[number]], "GPU")\n'
                 "    tf.config.experimental.set_memory_growth(found[number], True)\n\n\n"
                 "pin(hvd.local_rank())\n",
             ),
         ),
+    ),
+    Variant(
+        "more ranks than GPUs by an assertion",
+        1,
+        ((GUARD, '    assert hvd.local_size() <= len(gpus), "more ranks than GPUs"\n'),),
+    ),
+    Variant(
+        "more ranks than GPUs by an argument's error",
+        1,
+        ((GUARD, '    if hvd.local_size() > len(gpus):\n        parser.error("there are more ranks than GPUs")\n'),),
+    ),
+    Variant(
+        "more ranks than GPUs in a print and a status",
+        1,
+        (
+            (
+                GUARD,
+                "    if hvd.local_size() > len(gpus):\n"
+                '        print("more ranks than GPUs")\n'
+                "        raise SystemExit(1)\n",
+            ),
+        ),
         in_ci=True,
     ),
-    Variant("no check of the number of GPUs", 1, ((GUARD, ""), ("if gpus:\n", "if len(gpus) > 0:\n"))),
+    Variant(
+        "the rank without a GPU says so",
+        1,
+        ((GUARD, '    if hvd.local_rank() >= len(gpus):\n        raise SystemExit("there is no GPU for me")\n'),),
+        in_ci=True,
+    ),
+    Variant(
+        "the missing GPU caught and told",
+        1,
+        (
+            (GUARD, ""),
+            (
+                f"    gpu = {CHOICE}\n",
+                f"    try:\n        gpu = {CHOICE}\n    except IndexError:\n"
+                '        raise SystemExit("there is no GPU for me") from None\n',
+            ),
+        ),
+    ),
     Variant("local rank modulo the number of GPUs", 1, ((CHOICE, "gpus[hvd.local_rank() % len(gpus)]"),)),
     Variant("initialised after the arguments", 1, ((INIT, ""), (ARGS, ARGS + INIT))),
     Variant("pinned right before the model", 1, ((LIST + PIN, ""), (MODEL, LIST + PIN + MODEL))),
-    Variant(
-        "initialised under the main guard", 1, ((INIT, 'if __name__ == "__main__":\n    hvd.init()\n'),), in_ci=True
-    ),
+    Variant("initialised under the main guard", 1, ((INIT, 'if __name__ == "__main__":\n    hvd.init()\n'),)),
     Variant(
         "memory growth by environment variable",
         1,
@@ -171,7 +206,7 @@ _STEP_2 = (
             ("verbose=verbose", "verbose=1 if is_chief else 0"),
         ),
     ),
-    Variant("every if asks for the rank", 2, (("if verbose:", "if hvd.rank() == 0:"),), in_ci=True),
+    Variant("every if asks for the rank", 2, (("if verbose:", "if hvd.rank() == 0:"),)),
     Variant(
         "other ranks are silenced",
         2,
@@ -208,7 +243,6 @@ _STEP_2 = (
         2,
         ((WRAP, "opt = hvd.DistributedOptimizer(opt, op=hvd.Sum)\n"),),
         base="fashion_mnist_after_step_03.py",
-        in_ci=True,
     ),
 )
 
@@ -245,7 +279,6 @@ _STEP_3 = (
         "no compression asked for",
         3,
         ((WRAP, "opt = hvd.DistributedOptimizer(opt, compression=hvd.Compression.none)\n"),),
-        in_ci=True,
     ),
     Variant(
         "gradients sent in 16 bits",
@@ -303,7 +336,6 @@ _STEP_3 = (
         3,
         ((BROADCAST, "callbacks.append(hvd.callbacks.BroadcastGlobalVariablesCallback(1))\n"),),
         base="fashion_mnist_after_step_04.py",
-        in_ci=True,
     ),
     Variant("an optimizer of the legacy kind", 3, (("optimizers.SGD(", "optimizers.legacy.SGD("),)),
     Variant("all steps done at step 3", 3, (), base=AFTER_6),
@@ -340,7 +372,6 @@ _STEP_4 = (
             (IMPORT, IMPORT + "from horovod.tensorflow.keras.callbacks import BroadcastGlobalVariablesCallback\n"),
             ("hvd.callbacks.", ""),
         ),
-        in_ci=True,
     ),
     Variant(
         "broadcast in the list's literal",
@@ -358,7 +389,7 @@ _STEP_4 = (
         4,
         ((BROADCAST, ""), (GIVEN, f"    callbacks=[{BROADCAST_CALLBACK}, *callbacks],\n")),
     ),
-    Variant("broadcast by +=", 4, ((BROADCAST, f"callbacks += [{BROADCAST_CALLBACK}]\n"),), in_ci=True),
+    Variant("broadcast by +=", 4, ((BROADCAST, f"callbacks += [{BROADCAST_CALLBACK}]\n"),)),
     Variant(
         "broadcast by hand before fit",
         4,
@@ -439,6 +470,14 @@ _STEP_5 = (
             (TRAIN, "steps_per_epoch=math.ceil(len(train_iter) / hvd.size()),"),
             (VALIDATE, "validation_steps=math.ceil(3 * len(test_iter) / hvd.size()),"),
         ),
+    ),
+    Variant(
+        "steps with a fraction",
+        5,
+        (
+            (TRAIN, "steps_per_epoch=len(train_iter) / hvd.size(),"),
+            (VALIDATE, "validation_steps=3 * len(test_iter) / hvd.size(),"),
+        ),
         in_ci=True,
     ),
     Variant("steps rounded up by minus signs", 5, ((TRAIN, "steps_per_epoch=-(-len(train_iter) // hvd.size()),"),)),
@@ -474,7 +513,6 @@ _STEP_5 = (
             (TRAIN, "steps_per_epoch=train_steps,"),
             (VALIDATE, "validation_steps=len(test_iter) * 3 // ranks,"),
         ),
-        in_ci=True,
     ),
     Variant(
         "steps counted in images",
@@ -520,7 +558,7 @@ def _own_average(*body: str) -> tuple[tuple[str, str], ...]:
 
 
 _STEP_6 = (
-    Variant("the finished program", 6, (), base="fashion_mnist_solution.py", in_ci=True),
+    Variant("the finished program", 6, (), base="fashion_mnist_solution.py"),
     Variant("metrics averaged first", 6, ((AVERAGE, ""), (BROADCAST, AVERAGE + BROADCAST))),
     Variant(
         "averaged by what stops",
@@ -559,7 +597,6 @@ _STEP_6 = (
                 "]\n",
             ),
         ),
-        in_ci=True,
     ),
     Variant(
         "callbacks from a function",

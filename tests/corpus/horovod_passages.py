@@ -14,6 +14,8 @@ INIT = "hvd.init()\n"
 ARGS = "args = parser.parse_args()\n"
 LIST = 'gpus = tf.config.list_physical_devices("GPU")\n'
 GUARD = passage(AFTER_6, "if hvd.local_size() > len(gpus):", "raise SystemExit(")
+# The same, where it stands by itself.
+REFUSAL = GUARD.replace("    if ", "if gpus and ").replace("        raise", "    raise")
 GROWTH = passage(AFTER_6, "set_memory_growth(gpu, True)")
 VISIBLE = '    tf.config.set_visible_devices(gpu, "GPU")\n'
 CHOICE = "gpus[hvd.local_rank()]"

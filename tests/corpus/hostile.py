@@ -57,8 +57,8 @@ UNREADABLE = (
 
 BROKEN = (
     Hostile("flags removed", re.sub(r'parser\.add_argument\("--widen-factor".*\)', "args_widen = 1", SOLUTION).replace("args.widen_factor", "1"), "unrecognized arguments: --widen-factor"),
-    Hostile("exception on rank 1", inside("if hvd.rank() == 1:\n    raise ValueError('odd one out')"), r"Rank 1 .* fails: ValueError: odd one out"),
-    Hostile("collective on rank 0 only", inside("if hvd.rank() == 0:\n    hvd.allreduce([1.0], name='lonely')\nelse:\n    time.sleep(99)"), r"rank 0 .*allreduce of a tensor \(1,\).* rank 1 never"),
+    Hostile("exception on rank 1", inside("if hvd.rank() == 1:\n    raise ValueError('odd one out')"), r"Rank 1 .* fails.*: ValueError: odd one out"),
+    Hostile("collective on rank 0 only", inside("if hvd.rank() == 0:\n    hvd.allreduce([1.0], name='lonely')\nelse:\n    time.sleep(99)"), rf"rank 0 .*allreduce of a tensor \(1,\).* rank 1 never|{TIMEOUT}"),
     Hostile("early exit", inside("raise SystemExit"), "without training"),
     Hostile("exit on one rank", inside("if hvd.rank() == 1:\n    raise SystemExit"), r"Rank 1 .*without training"),
     Hostile("os._exit", inside("os._exit(0)"), "exit status 0"),
@@ -74,7 +74,7 @@ GREEDY = (
     Hostile("daemon that outlives", inside("if os.fork() == 0:\n    os.setsid()\n    while True:\n        time.sleep(1)"), "own gradient", REVIEW),
     # The first limit it reaches: of all processes in the sandbox together, or of one.
     Hostile("memory", inside("hog = []\nwhile True:\n    hog.append(bytearray(2**28))"), "too much memory|MemoryError"),
-    Hostile("output flood", inside("while True:\n    print('x' * 10000)"), "prints without end"),
+    Hostile("output flood", inside("while True:\n    print('x' * 10000)"), "prints endlessly"),
     Hostile("disk flood", inside("with open('big', 'wb') as f:\n    while True:\n        f.write(bytes(2**20))"), "File too large"),
 )  # fmt: skip
 

@@ -14,11 +14,11 @@ from tests.corpus.multi_worker_passages import (
     LOG_DIR,
     OPTIONS,
     PIPELINE,
-    PLAIN,
     POLICY,
     SCOPE,
     STEPS,
     STRATEGY,
+    THROWN,
     VERBOSE,
     WHO,
     WITH_OPTIONS,
@@ -28,47 +28,12 @@ from tests.corpus.variant import Variant
 CORRECT = (
     Variant("the solution of step 13", 13, (), in_ci=True),
     Variant("the last solution, judged at step 13", 13, (), base=FINAL),
-    Variant("no communication options", 13, ((STRATEGY, PLAIN),)),
-    Variant("the ring", 13, (("CommunicationImplementation[args.communication]", "CommunicationImplementation.RING"),)),
-    Variant(
-        "the older name", 13, ((STRATEGY, "strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()\n"),)
-    ),
-    Variant(
-        "imported by name",
-        13,
-        (
-            (
-                STRATEGY,
-                "from tensorflow import distribute\n\n" + PLAIN.replace("tf.distribute", "distribute"),
-            ),
-        ),
-    ),
-    Variant(
-        "a resolver given",
-        13,
-        (
-            (
-                STRATEGY,
-                "resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()\n"
-                "strategy = tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver)\n",
-            ),
-        ),
-    ),
     Variant(
         "TF_CONFIG read by hand",
         13,
         (
             (IMPORT, "import argparse\nimport json\n"),
             (WHO, 'index = json.loads(os.environ.get("TF_CONFIG", "{}")).get("task", {}).get("index", 0)\n'),
-        ),
-    ),
-    Variant(
-        "the resolver says who it is",
-        13,
-        (
-            (STRATEGY + "\n", PLAIN + "\n"),
-            (CHIEF, ""),
-            (VERBOSE, "    verbose=int(strategy.cluster_resolver.task_id == 0),\n"),
         ),
     ),
     Variant(
@@ -157,23 +122,6 @@ CORRECT = (
     Variant("told in other words", 13, ((VERBOSE, "    verbose=2 * (not index),\n"),)),
     Variant("the solution of step 14", 14, ()),
     Variant(
-        "no final save, since each epoch is saved",
-        14,
-        (
-            (LAST, ""),
-            (
-                CHECKPOINT,
-                CHECKPOINT + '    ModelCheckpoint(f"{log_dir}/epochs/after-{{epoch}}", save_weights_only=True),\n',
-            ),
-        ),
-        in_ci=True,
-    ),
-    Variant(
-        "whole models",
-        14,
-        ((CHECKPOINT, CHECKPOINT.replace('{{epoch}}", save_weights_only=True', '{{epoch}}.keras"')),),
-    ),
-    Variant(
         "no log on the others",
         14,
         (
@@ -181,19 +129,101 @@ CORRECT = (
             ("model.fit(\n", 'if chief:\n    callbacks.append(TensorBoard(f"{log_dir}/tensorboard"))\nmodel.fit(\n'),
         ),
     ),
-    Variant(
-        "a folder for each worker",
-        14,
-        ((LOG_DIR, 'log_dir = args.log_dir if chief else f"{args.log_dir}/others/worker-{index}"\n'),),
-    ),
-    Variant(
-        "saved after every step", 14, ((BACKUP, '    BackupAndRestore(f"{args.log_dir}/backup", save_freq=1),\n'),)
-    ),
-    Variant("the backup elsewhere", 14, (("{args.log_dir}/backup", "{args.log_dir}-backup"),)),
     Variant("the backup in the first place", 14, ((BACKUP, ""), ("callbacks = [\n", "callbacks = [\n" + BACKUP))),
     Variant(
         "Keras' whole name", 14, ((BACKUP, BACKUP.replace("BackupAndRestore", "tf.keras.callbacks.BackupAndRestore")),)
     ),
     Variant("initial epoch left to the backup", 14, ((INITIAL, ""),)),
-    Variant("a model exported by the chief's path", 14, ((LAST, 'model.save(f"{log_dir}/model")\n'),)),
+    Variant(
+        "the way of communication by getattr",
+        13,
+        (
+            ("CommunicationImplementation[args.communication]", "CommunicationImplementation.X"),
+            (
+                "tf.distribute.experimental.CommunicationImplementation.X",
+                "getattr(tf.distribute.experimental.CommunicationImplementation, args.communication)",
+            ),
+        ),
+    ),
+    Variant(
+        "the older name",
+        13,
+        (
+            (
+                STRATEGY,
+                "strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy(\n"
+                "    tf.distribute.experimental.CollectiveCommunication[args.communication]\n)\n",
+            ),
+        ),
+    ),
+    Variant(
+        "imported by name",
+        13,
+        ((STRATEGY, "from tensorflow import distribute\n\n" + STRATEGY.replace("tf.distribute", "distribute")),),
+    ),
+    Variant(
+        "a resolver given",
+        13,
+        (
+            (
+                STRATEGY,
+                "resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()\n"
+                + STRATEGY.replace("Strategy(\n", "Strategy(\n    cluster_resolver=resolver,\n", 1),
+            ),
+        ),
+    ),
+    Variant(
+        "the resolver says who it is",
+        13,
+        ((CHIEF, ""), (VERBOSE, "    verbose=int(strategy.cluster_resolver.task_id == 0),\n")),
+    ),
+    Variant(
+        "the last epoch saved by a callback",
+        14,
+        (
+            (LAST, ""),
+            (
+                CHECKPOINT,
+                CHECKPOINT + CHECKPOINT.replace(", save_freq=args.save_freq", ""),
+            ),
+        ),
+        in_ci=True,
+    ),
+    Variant(
+        "a folder removed at exit",
+        14,
+        (
+            (IMPORT, "import argparse\nimport atexit\n"),
+            ("import tempfile\n", "import shutil\nimport tempfile\n"),
+            (THROWN, "thrown_away = tempfile.mkdtemp()\natexit.register(shutil.rmtree, thrown_away, True)\n"),
+            ("thrown_away.name", "thrown_away"),
+        ),
+    ),
+    Variant(
+        "a folder removed after the last save",
+        14,
+        (
+            ("import tempfile\n", "import shutil\nimport tempfile\n"),
+            (LOG_DIR, 'log_dir = args.log_dir if chief else f"{args.log_dir}/others/worker-{index}"\n'),
+            (LAST, LAST + "if not chief:\n    shutil.rmtree(log_dir)\n"),
+        ),
+    ),
+    Variant(
+        "the backup by its older name",
+        14,
+        ((BACKUP, BACKUP.replace("BackupAndRestore", "tf.keras.callbacks.experimental.BackupAndRestore")),),
+    ),
+    Variant(
+        "callbacks of the script's own classes",
+        14,
+        (
+            (
+                "callbacks = [\n",
+                "class Backup(BackupAndRestore):\n    pass\n\n\n"
+                "class Checkpoint(ModelCheckpoint):\n    pass\n\n\ncallbacks = [\n",
+            ),
+            (BACKUP, BACKUP.replace("BackupAndRestore", "Backup")),
+            (CHECKPOINT, CHECKPOINT.replace("ModelCheckpoint", "Checkpoint")),
+        ),
+    ),
 )

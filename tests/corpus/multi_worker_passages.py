@@ -27,6 +27,11 @@ STEPS = "steps_per_epoch = (len(images) - held_out) // batch_size\n"
 SCOPE = "with strategy.scope():\n    model = make_or_restore_model()\n"
 VERBOSE = "    verbose=1 if chief else 0,\n"
 
+RESTORE = "model = make_or_restore_model()\n"
+NEWEST = "    if newest:\n"
+VALIDATION = "validation_steps = held_out // batch_size\n"
+
+THROWN = "thrown_away = tempfile.TemporaryDirectory()\n"
 LOG_DIR = "log_dir = args.log_dir if chief else thrown_away.name\n"
 CHECKPOINT = (
     '    ModelCheckpoint(f"{log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True, save_freq=args.save_freq),\n'

@@ -1,11 +1,65 @@
 """Correct scripts of step 15, parameter servers. Each one passes."""
 
-from tests.corpus.parameter_server_passages import BATCH, CREATOR, NO_GPU, STEPS, WHO
+from tests.corpus.parameter_server_passages import (
+    BACKUP,
+    BATCH,
+    CHECK,
+    CREATOR,
+    IMAGES,
+    NO_GPU,
+    NOT_CHIEF,
+    PARTITIONER,
+    STEPS,
+    STRATEGY,
+    WHO,
+)
 from tests.corpus.variant import Variant
+
+_OWN_PARTITIONER = """def cut(shape, dtype, axis=0):
+    whole = shape.num_elements() * dtype.size
+    most = min(resolver.cluster_spec().num_tasks("ps"), shape[axis] or 1, whole // 2**18)
+    return [max(1, most) if number == axis else 1 for number in range(len(shape))]
+
+
+strategy = tf.distribute.ParameterServerStrategy(resolver, variable_partitioner=cut)
+"""
+
+_SUBCLASS = """class Creator(tf.keras.utils.experimental.DatasetCreator):
+    pass
+
+
+model.fit(
+"""
 
 CORRECT = (
     Variant("the solution of step 15", 15, (), in_ci=True),
-    Variant("who it is, asked in another way", 15, ((WHO, 'if resolver.task_type == "worker":\n'),)),
+    Variant(
+        "all other roles turned away by name", 15, ((WHO, 'if resolver.task_type in ("worker", "ps", "evaluator"):\n'),)
+    ),
+    Variant(
+        "the role as the check of TF_CONFIG returns it",
+        15,
+        ((CHECK, "kind, _ = tf_config.check()\n"), (WHO, 'if kind != "chief":\n')),
+    ),
+    Variant(
+        "another role ends without an error",
+        15,
+        (
+            ("import os\n", "import os\nimport sys\n"),
+            (NOT_CHIEF, WHO + "    print('not the chief')\n    sys.exit()\n"),
+        ),
+    ),
+    Variant(
+        "the check of TF_CONFIG imported by its name",
+        15,
+        (
+            (
+                "from course import mobilenet, tf_config\n",
+                "from course import mobilenet\nfrom course.tf_config import check\n",
+            ),
+            (CHECK, "check(patience=60)\n"),
+        ),
+    ),
     Variant(
         "the older name",
         15,
@@ -18,12 +72,18 @@ CORRECT = (
     ),
     Variant("256 KiB by another arithmetic", 15, (("256 << 10", "256 * 1024"),)),
     Variant("the least size left out, which is the same", 15, (("min_shard_bytes=256 << 10, ", ""),)),
+    Variant("a partitioner of one's own", 15, ((STRATEGY, _OWN_PARTITIONER),)),
     Variant(
         "GPUs taken away by a variable",
         15,
         (("import tensorflow", 'os.environ["CUDA_VISIBLE_DEVICES"] = ""\nimport tensorflow'), (NO_GPU, "")),
     ),
-    Variant("the batch size as it is", 15, ((BATCH, "    batch_size = args.batch_size\n"),)),
+    Variant(
+        "the batch size divided by the context's replicas",
+        15,
+        ((BATCH, "    batch_size = args.batch_size // context.num_replicas_in_sync\n"),),
+    ),
+    Variant("shuffled after it is repeated", 15, ((IMAGES, IMAGES.replace(".repeat()", ".repeat().shuffle(64)")),)),
     Variant(
         "steps rounded up",
         15,
@@ -38,5 +98,29 @@ CORRECT = (
         "a function without a name",
         15,
         ((CREATOR, CREATOR.replace("(train_data)", "(lambda context: train_data(context))")),),
+    ),
+    Variant(
+        "a subclass of DatasetCreator",
+        15,
+        (("model.fit(\n", _SUBCLASS), (CREATOR, "    Creator(train_data),\n")),
+    ),
+    Variant(
+        "the backup's folder joined", 15, ((BACKUP, '    BackupAndRestore(os.path.join(args.log_dir, "backup")),\n'),)
+    ),
+    Variant(
+        "the backup by its older name",
+        15,
+        ((BACKUP, BACKUP.replace("BackupAndRestore", "tf.keras.callbacks.experimental.BackupAndRestore")),),
+    ),
+    Variant(
+        "a partitioner with a name",
+        15,
+        (
+            (
+                STRATEGY,
+                "cut = " + PARTITIONER.strip().removeprefix("variable_partitioner=").removesuffix(",") + "\n"
+                "strategy = tf.distribute.ParameterServerStrategy(resolver, cut)\n",
+            ),
+        ),
     ),
 )

@@ -100,39 +100,6 @@ _STEP_8 = (
         ),
     ),
     Variant(
-        "copied by shutil",
-        8,
-        (importing("import shutil"), *copied_by("shutil.copytree(args.data_url, data_dir, dirs_exist_ok=True)")),
-    ),
-    Variant(
-        "copied file by file",
-        8,
-        copied_by(
-            "if not Path(args.data_url).is_dir():",
-            '    raise FileNotFoundError(f"{args.data_url} is no folder")',
-            'for path in Path(args.data_url).rglob("*.*"):',
-            "    target = data_dir / path.relative_to(args.data_url)",
-            "    target.parent.mkdir(parents=True, exist_ok=True)",
-            "    target.write_bytes(path.read_bytes())",
-        ),
-    ),
-    Variant(
-        "copied by the operating system's walk",
-        8,
-        (
-            importing("import shutil"),
-            *copied_by(
-                "if not os.path.isdir(args.data_url):",
-                "    raise OSError(args.data_url)",
-                "for folder, _, names in os.walk(args.data_url):",
-                "    target = os.path.join(args.cache_dir, os.path.relpath(folder, args.data_url))",
-                "    os.makedirs(target, exist_ok=True)",
-                "    for name in names:",
-                "        shutil.copy(os.path.join(folder, name), target)",
-            ),
-        ),
-    ),
-    Variant(
         "training and validation images copied one after the other",
         8,
         (
@@ -187,12 +154,6 @@ _STEP_8 = (
         8,
         (importing("import sys"), (GIVE_UP, '    sys.exit(f"{failures} hosts have no data")\n')),
     ),
-    # The error ends the rank that copies, which shuts Horovod down: the ranks that wait in the allreduce fail, too.
-    Variant(
-        "the copier's error never caught",
-        8,
-        ((STAGE, f"if hvd.local_rank() == 0:\n    {DOWNLOAD}\nhvd.allreduce(0)\n"),),
-    ),
     Variant(
         "results copied when training ends",
         8,
@@ -226,14 +187,6 @@ _STEP_8 = (
         ),
     ),
     Variant(
-        "results copied by shutil",
-        8,
-        (
-            importing("import shutil"),
-            (UPLOAD, "    shutil.copytree(args.log_dir, args.train_url, dirs_exist_ok=True)\n"),
-        ),
-    ),
-    Variant(
         "results copied by fsspec",
         8,
         (
@@ -251,13 +204,38 @@ _STEP_8 = (
         ((RESULTS, f'{RESULTS}hvd.allreduce(0, name="results are there")\n'),),
     ),
     Variant("oldest checkpoint, judged at step 8", 8, (("range(args.epochs, 0, -1)", "range(1, args.epochs + 1)"),)),
+    Variant(
+        "the error told by logging",
+        8,
+        (importing("import logging"), ("        print(error)\n", "        logging.error(error)\n")),
+    ),
+    Variant(
+        "copied by TensorFlow",
+        8,
+        copied_by(
+            "if not tf.io.gfile.isdir(args.data_url):",
+            "    raise FileNotFoundError(args.data_url)",
+            "for folder, _, names in tf.io.gfile.walk(args.data_url):",
+            '    target = folder.replace(args.data_url.rstrip("/"), args.cache_dir)',
+            "    tf.io.gfile.makedirs(target)",
+            "    for name in names:",
+            '        tf.io.gfile.copy(f"{folder}/{name}", f"{target}/{name}", overwrite=True)',
+        ),
+    ),
+    Variant(
+        "a throw-away folder removed at exit",
+        8,
+        (
+            importing("import atexit", "import shutil", "import tempfile"),
+            (LOCAL_COPY, f"{LOCAL_COPY}atexit.register(shutil.rmtree, tempfile.mkdtemp(), ignore_errors=True)\n"),
+        ),
+    ),
     Variant("the finished program at step 8", 8, (), base=FINAL, in_ci=True),
 )
 
 # Only steps for which every rank has a full batch.
 _WHOLE_STEPS = "    return images.samples // (images.batch_size * hvd.size())\n"
 _WHOLE = "order[: steps_of(images) * images.batch_size * hvd.size()]"
-_VALIDATE_ALL = "    validation_data=(batch for batch in val_iter),\n    validation_steps=len(val_iter),\n"
 
 _STEP_9 = (
     Variant(
@@ -280,15 +258,6 @@ _STEP_9 = (
         ((SHUFFLE, "tf.random.experimental.stateless_shuffle(tf.range(images.samples), (0, epoch)).numpy()"),),
     ),
     Variant("a seed by a formula", 9, (("default_rng(epoch)", "default_rng(1000 + 7 * epoch)"),)),
-    Variant(
-        "one generator for all epochs",
-        9,
-        (
-            (EPOCHS, f"    numbers = np.random.default_rng(42)\n{EPOCHS}"),
-            ("np.random.default_rng(epoch)", "numbers"),
-            (VALIDATE, _VALIDATE_ALL),
-        ),
-    ),
     Variant(
         "a seed that rank 0 draws",
         9,
@@ -349,19 +318,6 @@ _STEP_9 = (
         ),
     ),
     Variant(
-        "shares cut once, and shuffled within",
-        9,
-        (
-            (
-                EPOCHS,
-                f"    order = np.arange(images.samples)\n    order = {PAD}\n    share = {TAKE}\n{EPOCHS}",
-            ),
-            (f"        order = {SHUFFLE}\n", ""),
-            (f"        order = {PAD}\n", ""),
-            (f"        images.index_array = {TAKE}\n", "        images.index_array = np.random.permutation(share)\n"),
-        ),
-    ),
-    Variant(
         "a Sequence",
         9,
         (
@@ -399,8 +355,30 @@ _STEP_9 = (
             ),
         ),
     ),
-    Variant("all validation images on every rank", 9, ((VALIDATE, _VALIDATE_ALL),)),
     Variant("epochs never resumed, judged at step 9", 9, (("    initial_epoch=initial_epoch,\n", ""),)),
+    Variant(
+        "shares of whole batches",
+        9,
+        ((PAD, "np.resize(order, steps_of(images) * images.batch_size * hvd.size())"),),
+        in_ci=True,
+    ),
+    Variant(
+        "epochs that end with the training",
+        9,
+        (("itertools.count(initial_epoch)", "range(initial_epoch, args.epochs)"),),
+    ),
+    Variant("the hash of numbers", 9, (("default_rng(epoch)", "default_rng(hash((7, epoch)) % 2**32)"),)),
+    Variant(
+        "a seed from a digest",
+        9,
+        (
+            importing("import hashlib", "import re"),
+            (
+                "default_rng(epoch)",
+                'default_rng(int(re.sub("[a-f]", "", hashlib.sha256(f"epoch {epoch}".encode()).hexdigest())))',
+            ),
+        ),
+    ),
     Variant("the finished program at step 9", 9, (), base=FINAL),
 )
 
@@ -412,6 +390,104 @@ def _epoch(value: str) -> str:
 _STEP_10 = (
     Variant("renamed by os.replace", 10, ((RENAME, "        os.replace(partial, path)\n"),)),
     Variant("renamed by rename", 10, ((RENAME, "        partial.rename(path)\n"),)),
+    Variant("renamed by TensorFlow", 10, ((RENAME, "        tf.io.gfile.rename(partial, path, overwrite=True)\n"),)),
+    Variant(
+        "a temporary file of the operating system's",
+        10,
+        (
+            (
+                PARTIAL + SAVE + RENAME,
+                within(
+                    8,
+                    "handle, partial = tempfile.mkstemp(dir=args.log_dir)",
+                    "os.close(handle)",
+                    'self.model.save(partial, save_format="h5")',
+                    "os.replace(partial, path)",
+                ),
+            ),
+        ),
+        in_ci=True,
+    ),
+    Variant(
+        "written through a descriptor, and to the disk",
+        10,
+        (
+            importing("import io"),
+            ("import numpy as np\n", "import h5py\nimport numpy as np\n"),
+            (
+                SAVE,
+                within(
+                    8,
+                    "memory = io.BytesIO()",
+                    'with h5py.File(memory, "w") as file:',
+                    "    self.model.save(file)",
+                    "handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)",
+                    'with os.fdopen(handle, "wb") as file:',
+                    "    file.write(memory.getvalue())",
+                    "    file.flush()",
+                    "    os.fsync(file.fileno())",
+                ),
+            ),
+        ),
+    ),
+    Variant(
+        "saved in a temporary folder elsewhere, then moved",
+        10,
+        (
+            importing("import shutil"),
+            (
+                PARTIAL + SAVE + RENAME,
+                within(
+                    8,
+                    "with tempfile.TemporaryDirectory() as folder:",
+                    '    self.model.save(f"{folder}/model.h5")',
+                    '    shutil.move(f"{folder}/model.h5", path)',
+                ),
+            ),
+        ),
+    ),
+    Variant(
+        "a throw-away folder that atexit removes",
+        10,
+        (
+            importing("import atexit", "import shutil"),
+            (
+                SEND + LOAD,
+                within(
+                    4,
+                    "checkpoint = checkpoint_path(initial_epoch).read_bytes() if hvd.rank() == 0 else None",
+                    "folder = tempfile.mkdtemp()",
+                    "atexit.register(shutil.rmtree, folder, ignore_errors=True)",
+                    'received = Path(folder, "model.h5")',
+                    "received.write_bytes(broadcast_object(checkpoint, root_rank=0))",
+                    "model = hvd.load_model(received)",
+                ),
+            ),
+        ),
+    ),
+    Variant(
+        "checkpoints looked for one after the other",
+        10,
+        (
+            (
+                NEWEST,
+                "    epoch = 0\n    while checkpoint_path(epoch + 1).exists():\n        epoch += 1\n    return epoch\n",
+            ),
+        ),
+    ),
+    Variant(
+        "the epoch kept in a file next to the checkpoint",
+        10,
+        (
+            importing("import json"),
+            (RENAME, f'{RENAME}        Path(args.log_dir, "newest.json").write_text(json.dumps(epoch + 1))\n'),
+            (
+                NEWEST,
+                '    newest = Path(args.log_dir, "newest.json")\n'
+                "    return json.loads(newest.read_text()) if newest.exists() else 0\n",
+            ),
+        ),
+    ),
     Variant("moved by shutil", 10, (importing("import shutil"), (RENAME, "        shutil.move(partial, path)\n"))),
     Variant(
         "written in a folder of its own",
@@ -490,14 +566,6 @@ _STEP_10 = (
     ),
     Variant("epoch gathered from rank 0", 10, ((RESUME, _epoch("hvd.allgather([newest_checkpoint()])[0]")),)),
     Variant(
-        "the highest epoch of all ranks",
-        10,
-        (
-            (OBJECT_IMPORT, "from horovod.tensorflow import allgather_object, broadcast_object\n"),
-            (RESUME, "initial_epoch = max(allgather_object(newest_checkpoint()))\n"),
-        ),
-    ),
-    Variant(
         "epoch and checkpoint in one message",
         10,
         (
@@ -509,6 +577,18 @@ _STEP_10 = (
             ),
             (SEND, ""),
             ("broadcast_object(checkpoint, root_rank=0)", "checkpoint"),
+        ),
+    ),
+    Variant(
+        "an unfinished checkpoint in a folder of its own",
+        10,
+        (
+            (
+                PARTIAL,
+                '        partial = path.parent / ".unfinished" / path.name\n'
+                "        partial.parent.mkdir(exist_ok=True)\n",
+            ),
+            (RENAME, "        partial.replace(path)\n        partial.parent.rmdir()\n"),
         ),
     ),
     Variant(
@@ -602,19 +682,6 @@ _STEP_11 = (
     ),
     Variant("base rate scaled in place", 11, ((FULL_RATE, "args.base_lr *= hvd.size()\nfull_lr = args.base_lr\n"),)),
     Variant(
-        "warm-up in the schedule, epoch by epoch",
-        11,
-        (
-            (WARMUP, ""),
-            (
-                DROPPED,
-                "    if epoch < args.warmup_epochs:\n"
-                "        return args.base_lr + (full_lr - args.base_lr) * epoch / args.warmup_epochs\n"
-                f"{DROPPED}",
-            ),
-        ),
-    ),
-    Variant(
         "own warm-up, batch by batch",
         11,
         warm_up(
@@ -629,13 +696,60 @@ _STEP_11 = (
         in_ci=True,
     ),
     Variant(
-        "own warm-up, epoch by epoch",
+        "own warm-up along a cosine",
         11,
         warm_up(
             "def on_epoch_begin(self, epoch, logs=None):",
-            "    if epoch < args.warmup_epochs:",
-            "        rate = args.base_lr * (1 + (hvd.size() - 1) * epoch / args.warmup_epochs)",
-            "        self.model.optimizer.learning_rate.assign(rate)",
+            "    self.epoch = epoch",
+            "",
+            "def on_train_batch_begin(self, batch, logs=None):",
+            "    done = (self.epoch + (batch + 1) / steps_of(train_iter)) / args.warmup_epochs",
+            "    if done <= 1:",
+            "        share = (1 - math.cos(math.pi * done)) / 2",
+            "        self.model.optimizer.learning_rate = args.base_lr + (full_lr - args.base_lr) * share",
+        ),
+    ),
+    Variant(
+        "Horovod's schedule in place of Keras'",
+        11,
+        (
+            (
+                SCHEDULER,
+                within(
+                    4,
+                    "hvd.callbacks.LearningRateScheduleCallback(",
+                    "    initial_lr=full_lr,",
+                    "    multiplier=lambda epoch: 0.1 ** sum(epoch >= start for start in (30, 60, 80)),",
+                    "    start_epoch=args.warmup_epochs,",
+                    "    momentum_correction=False,",
+                    "),",
+                ),
+            ),
+        ),
+        in_ci=True,
+    ),
+    Variant(
+        "a schedule that goes on from the rate before",
+        11,
+        (
+            ("def lr_schedule(epoch):", "def lr_schedule(epoch, rate):"),
+            ("    drops = sum(epoch >= start for start in (30, 60, 80))\n", ""),
+            (DROPPED, "    return rate * 0.1 if epoch in (30, 60, 80) else rate\n"),
+            (SCHEDULER, f"{SCHEDULER}"),
+        ),
+    ),
+    Variant(
+        "the schedule in a callback of its own",
+        11,
+        (
+            (
+                LIST,
+                "class Schedule(tf.keras.callbacks.Callback):\n"
+                "    def on_epoch_begin(self, epoch, logs=None):\n"
+                "        self.model.optimizer.learning_rate.assign(lr_schedule(epoch))\n\n\n"
+                f"{LIST}",
+            ),
+            (SCHEDULER, "    Schedule(),\n"),
         ),
     ),
     Variant(

@@ -7,13 +7,17 @@ the script is started again fails step 10; one that shows only when there is not
 
 from tests.corpus.horovod_passages import IMPORT
 from tests.corpus.production_passages import (
+    ANY,
     BEFORE_FIT,
     BUILD,
+    CAUGHT,
     COPIER,
     COUNT,
     CREATE,
+    DOCUMENTED,
     DOWNLOAD,
     DROPPED,
+    EPOCHS,
     FULL_RATE,
     GIVE_UP,
     KEEPER,
@@ -21,10 +25,12 @@ from tests.corpus.production_passages import (
     LOAD,
     LOAD_OR_BUILD,
     LOCAL_COPY,
+    NEWEST,
     OBJECT_IMPORT,
     ON_ONE_RANK,
     PAD,
     PARTIAL,
+    PATH,
     RENAME,
     RESULTS,
     RESUME,
@@ -39,6 +45,7 @@ from tests.corpus.production_passages import (
     TAKE,
     TRAIN,
     UPLOAD,
+    VALIDATE,
     WAIT,
     WARMUP,
     built_then,
@@ -63,6 +70,8 @@ def _results(*lines: str) -> tuple[str, str]:
 
 _ONE_COPIES = f"if hvd.local_rank() == 0:\n    {DOWNLOAD}\n"
 _UNSHARED = "    (batch for batch in train_iter),\n    steps_per_epoch=steps_of(train_iter),\n"
+_VALIDATE_ALL = "    validation_data=(batch for batch in val_iter),\n    validation_steps=len(val_iter),\n"
+_VALIDATE_AS_BEFORE = _VALIDATE_ALL.replace("len(val_iter)", "3 * len(val_iter) // hvd.size()")
 _COPY_RESULTS = "    shutil.copytree(args.log_dir, args.train_url, dirs_exist_ok=True)"
 
 _WRONG_8 = (
@@ -233,6 +242,135 @@ _WRONG_8 = (
     ),
     Variant("results copied the wrong way", 8, ((UPLOAD, "    store.upload(args.train_url, args.log_dir)\n"),), 8),
     Variant("results copied into the cache", 8, ((UPLOAD, "    store.upload(args.log_dir, args.cache_dir)\n"),), 8),
+    Variant(
+        "copied by shutil",
+        8,
+        (importing("import shutil"), *copied_by("shutil.copytree(args.data_url, data_dir, dirs_exist_ok=True)")),
+        8,
+        check="any_store",
+    ),
+    Variant(
+        "copied file by file",
+        8,
+        copied_by(
+            "if not Path(args.data_url).is_dir():",
+            '    raise FileNotFoundError(f"{args.data_url} is no folder")',
+            'for path in Path(args.data_url).rglob("*.*"):',
+            "    target = data_dir / path.relative_to(args.data_url)",
+            "    target.parent.mkdir(parents=True, exist_ok=True)",
+            "    target.write_bytes(path.read_bytes())",
+        ),
+        8,
+        check="any_store",
+    ),
+    Variant(
+        "copied by the operating system's walk",
+        8,
+        (
+            importing("import shutil"),
+            *copied_by(
+                "if not os.path.isdir(args.data_url):",
+                "    raise OSError(args.data_url)",
+                "for folder, _, names in os.walk(args.data_url):",
+                "    target = os.path.join(args.cache_dir, os.path.relpath(folder, args.data_url))",
+                "    os.makedirs(target, exist_ok=True)",
+                "    for name in names:",
+                "        shutil.copy(os.path.join(folder, name), target)",
+            ),
+        ),
+        8,
+        check="any_store",
+    ),
+    Variant(
+        "the copier's error never caught",
+        8,
+        ((STAGE, f"if hvd.local_rank() == 0:\n    {DOWNLOAD}\nhvd.allreduce(0)\n"),),
+        8,
+        check="all_end",
+    ),
+    Variant(
+        "results copied by shutil",
+        8,
+        (
+            importing("import shutil"),
+            (UPLOAD, "    shutil.copytree(args.log_dir, args.train_url, dirs_exist_ok=True)\n"),
+        ),
+        8,
+        check="any_store",
+    ),
+    # --- One of two hosts cannot reach the store ---
+    Variant(
+        "only the rank whose copy fails ends",
+        8,
+        ((CAUGHT, "except store.StoreError as error:\n        raise SystemExit(str(error))\n"),),
+        8,
+        check="all_end",
+    ),
+    Variant(
+        "the mean of the failures cut to a whole number",
+        8,
+        ((WAIT, "failures = int(hvd.allreduce(tf.constant(failures)))\n"),),
+        8,
+        check="all_end",
+        in_ci=True,
+    ),
+    Variant(
+        "waiting for the folder to appear",
+        8,
+        (
+            importing("import time"),
+            (CAUGHT, "except store.StoreError as error:\n        raise SystemExit(str(error))\n"),
+            (WAIT + ANY + GIVE_UP, "while not data_dir.exists():\n    time.sleep(0.1)\n"),
+        ),
+        8,
+        check="all_end",
+    ),
+    Variant(
+        "the folder of rank 0 awaited on every host",
+        8,
+        (
+            importing("import time"),
+            (COPIER, "if hvd.rank() == 0:\n    try:\n"),
+            (WAIT + ANY + GIVE_UP, "while not data_dir.exists():\n    time.sleep(0.1)\n"),
+        ),
+        8,
+        check="staged",
+    ),
+    Variant(
+        "every host looks for itself",
+        8,
+        ((WAIT + ANY, "hvd.allreduce(0)\nif not data_dir.exists():\n"),),
+        8,
+        check="all_end",
+    ),
+    Variant(
+        "the failure known on its host alone",
+        8,
+        ((WAIT, f"{WAIT}failures = failures and int(not data_dir.exists())\n"),),
+        8,
+        check="all_end",
+    ),
+    Variant("the failure never printed", 8, (("        print(error)\n", ""),), 8, check="error_printed", in_ci=True),
+    Variant("ended without a line", 8, ((GIVE_UP, "    raise SystemExit(1)\n"),), 8, check="all_end"),
+    Variant(
+        "copied to another folder",
+        8,
+        ((LOCAL_COPY, 'data_dir = Path("elsewhere")\n'),),
+        8,
+        check="reads_copy",
+    ),
+    Variant(
+        "the store emptied at the end",
+        8,
+        (
+            importing("import shutil"),
+            (UPLOAD, f"{UPLOAD}    shutil.rmtree(args.data_url, ignore_errors=True)\n"),
+        ),
+        8,
+        check="data_stay",
+    ),
+    # An error of the model's is no matter of where results are.
+    Variant("a class too many", 8, (("layers.Dense(args.classes,", "layers.Dense(args.classes + 1,"),), 0),
 )
 
 _WRONG_9 = (
@@ -350,6 +488,102 @@ _WRONG_9 = (
             ),
         ),
         0,
+    ),
+    Variant(
+        "one generator for all epochs",
+        9,
+        (
+            (EPOCHS, f"    numbers = np.random.default_rng(42)\n{EPOCHS}"),
+            ("np.random.default_rng(epoch)", "numbers"),
+            (VALIDATE, _VALIDATE_ALL),
+        ),
+        9,
+        check="resumed_shares",
+    ),
+    Variant(
+        "shares cut once, and shuffled within",
+        9,
+        (
+            (
+                EPOCHS,
+                f"    order = np.arange(images.samples)\n    order = {PAD}\n    share = {TAKE}\n{EPOCHS}",
+            ),
+            (f"        order = {SHUFFLE}\n", ""),
+            (f"        order = {PAD}\n", ""),
+            (f"        images.index_array = {TAKE}\n", "        images.index_array = np.random.permutation(share)\n"),
+        ),
+        9,
+        check="new_shares",
+    ),
+    Variant("all validation images on every rank", 9, ((VALIDATE, _VALIDATE_ALL),), 9, check="validation_shares"),
+    Variant(
+        "the hash of a text",
+        9,
+        (("default_rng(epoch)", 'default_rng(hash(f"epoch {epoch}") % 2**32)'),),
+        9,
+        check="shares",
+        in_ci=True,
+    ),
+    Variant(
+        "--seed, where it is given",
+        9,
+        (("default_rng(epoch)", "default_rng([args.seed or 0, epoch])"),),
+        9,
+        check="shares",
+    ),
+    Variant(
+        "epochs counted from 0",
+        9,
+        (("itertools.count(initial_epoch)", "itertools.count()"),),
+        9,
+        check="resumed_shares",
+        in_ci=True,
+    ),
+    Variant("two orders by turns", 9, (("default_rng(epoch)", "default_rng(epoch % 2)"),), 9, check="resumed_shares"),
+    Variant("validation left as it was", 9, ((VALIDATE, _VALIDATE_AS_BEFORE),), 9, check="validation_shares"),
+    Variant(
+        "three passes over validation shares",
+        9,
+        (("validation_steps=steps_of(val_iter)", "validation_steps=3 * steps_of(val_iter)"),),
+        9,
+        check="validation_shares",
+    ),
+    Variant(
+        "another order for each validation",
+        9,
+        (("itertools.repeat(0)", "itertools.count()"),),
+        9,
+        check="validation_shares",
+    ),
+    Variant("shares that are not made even", 9, ((f"        order = {PAD}\n", ""),), 9, check="share_steps"),
+    Variant("steps of whole batches alone", 9, ((COUNT, COUNT.replace("ceil(m", "floor(m")),), 9, check="share_steps"),
+    Variant(
+        "validation on training images",
+        9,
+        (("share_of(val_iter,", "share_of(train_iter,"),),
+        9,
+    ),
+    Variant("shares for two ranks", 9, ((TAKE, "order[hvd.rank() :: 2]"),), 9, check="share_steps"),
+    Variant(
+        "shares that the ranks take in turn",
+        9,
+        (("default_rng(epoch)", "default_rng(0)"), (TAKE, "order[(hvd.rank() + epoch) % hvd.size() :: hvd.size()]")),
+        9,
+        check="new_shares",
+    ),
+    Variant(
+        "one order for several epochs",
+        9,
+        ((PAD, "np.resize(order, images.samples * hvd.size() * hvd.size())"),),
+        9,
+        check="new_shares",
+    ),
+    Variant(
+        "as many steps of validation as of training",
+        9,
+        (("validation_steps=steps_of(val_iter)", "validation_steps=steps_of(train_iter)"),),
+        9,
+        check="validation_shares",
     ),
     Variant("results copied by nobody at step 9", 9, ((UPLOAD, ""),), 8),
 )
@@ -509,6 +743,134 @@ _WRONG_10 = (
     Variant("fit not told the epoch", 10, (("    initial_epoch=initial_epoch,\n", ""),), 10),
     Variant("always from the start", 10, ((RESUME, "initial_epoch = 0\n"),), 10),
     Variant("the oldest checkpoint", 10, (("range(args.epochs, 0, -1)", "range(1, args.epochs + 1)"),), 10),
+    Variant(
+        "saved at the end of training alone",
+        10,
+        (
+            (
+                "    def on_epoch_end(self, epoch, logs=None):\n",
+                "    def on_train_end(self, logs=None):\n        epoch = args.epochs - 1\n",
+            ),
+            (DOCUMENTED, ""),
+        ),
+        10,
+        check="saved_each_epoch",
+        in_ci=True,
+    ),
+    Variant(
+        "saved after every second epoch",
+        10,
+        ((PATH, f"        if epoch % 2 == 0:\n            return\n{PATH}"),),
+        10,
+        check="saved_each_epoch",
+    ),
+    Variant(
+        "saved where validation is better than before",
+        10,
+        (
+            (
+                PATH,
+                '        if logs["val_loss"] >= getattr(self, "best", math.inf):\n            return\n'
+                f'        self.best = logs["val_loss"]\n{PATH}',
+            ),
+        ),
+        10,
+        check="saved_each_epoch",
+    ),
+    Variant(
+        "the newest by the time of its file",
+        10,
+        (
+            (
+                NEWEST,
+                '    found = list(Path(args.log_dir).glob("checkpoint-*.h5"))\n'
+                "    newest = max(found, key=lambda path: path.stat().st_mtime, default=None)\n"
+                '    return int(newest.stem.split("-")[-1]) if newest else 0\n',
+            ),
+        ),
+        10,
+        check="goes_on",
+    ),
+    Variant(
+        "the newest by its name's order",
+        10,
+        (
+            (
+                NEWEST,
+                '    found = sorted(Path(args.log_dir).glob("checkpoint-*.h5"))\n'
+                '    return int(found[-1].stem.split("-")[-1]) if found else 0\n',
+            ),
+        ),
+        10,
+        check="goes_on",
+        in_ci=True,
+    ),
+    Variant(
+        "as many epochs as there are files",
+        10,
+        ((NEWEST, '    return len(list(Path(args.log_dir).glob("checkpoint-*.h5")))\n'),),
+        10,
+        check="loaded_everywhere",
+    ),
+    Variant(
+        "the highest epoch of all ranks",
+        10,
+        (
+            (OBJECT_IMPORT, "from horovod.tensorflow import allgather_object, broadcast_object\n"),
+            (RESUME, "initial_epoch = max(allgather_object(newest_checkpoint()))\n"),
+        ),
+        10,
+    ),
+    Variant(
+        "copied to its name by TensorFlow",
+        10,
+        ((RENAME, "        tf.io.gfile.copy(str(partial), str(path), overwrite=True)\n"),),
+        10,
+        check="renamed",
+    ),
+    Variant(
+        "written to its name by os.open",
+        10,
+        (
+            (
+                RENAME,
+                "        whole = os.open(path, os.O_WRONLY | os.O_CREAT)\n"
+                "        os.write(whole, partial.read_bytes())\n"
+                "        os.close(whole)\n",
+            ),
+        ),
+        10,
+        check="renamed",
+    ),
+    Variant(
+        "written by all ranks, under one name",
+        10,
+        (
+            (PARTIAL, f"        path.parent.mkdir(exist_ok=True)\n{PARTIAL}"),
+            (KEEPER, "callbacks.append(SaveCheckpoint())\n"),
+        ),
+        10,
+        check="one_writer",
+    ),
+    Variant(
+        "written by Keras' callback on all ranks",
+        10,
+        (
+            (
+                KEEPER,
+                'names = f"{args.log_dir}/{args.checkpoint_format}"\n'
+                "callbacks.append(tf.keras.callbacks.ModelCheckpoint(names))\n",
+            ),
+        ),
+        10,
+    ),
+    Variant(
+        "images counted from the first epoch again",
+        10,
+        (("itertools.count(initial_epoch)", "itertools.count()"),),
+        9,
+        check="resumed_shares",
+    ),
     Variant("copied by rank 0 alone at step 10", 10, ((COPIER, "if hvd.rank() == 0:\n    try:\n"),), 8),
     Variant("no shuffling at step 10", 10, ((SHUFFLE, "np.arange(images.samples)"),), 9),
 )
@@ -566,6 +928,133 @@ _WRONG_11 = (
             "        self.model.optimizer.learning_rate = args.base_lr + (full_lr - args.base_lr) * done",
         ),
         11,
+    ),
+    Variant(
+        "warm-up in the schedule, epoch by epoch",
+        11,
+        (
+            (WARMUP, ""),
+            (
+                DROPPED,
+                "    if epoch < args.warmup_epochs:\n"
+                "        return args.base_lr + (full_lr - args.base_lr) * epoch / args.warmup_epochs\n"
+                f"{DROPPED}",
+            ),
+        ),
+        11,
+        check="warm_up",
+        in_ci=True,
+    ),
+    Variant(
+        "own warm-up, epoch by epoch",
+        11,
+        warm_up(
+            "def on_epoch_begin(self, epoch, logs=None):",
+            "    if epoch < args.warmup_epochs:",
+            "        rate = args.base_lr * (1 + (hvd.size() - 1) * epoch / args.warmup_epochs)",
+            "        self.model.optimizer.learning_rate.assign(rate)",
+        ),
+        11,
+        check="warm_up",
+    ),
+    Variant("a single epoch of warm-up", 11, (("args.warmup_epochs, mom", "1, mom"),), 11, check="warm_up"),
+    Variant(
+        "warm-up to half of the full rate",
+        11,
+        (("Callback(full_lr,", "Callback(full_lr / 2,"),),
+        11,
+        check="warm_up",
+    ),
+    Variant(
+        "warm-up from nothing",
+        11,
+        warm_up(
+            "def on_epoch_begin(self, epoch, logs=None):",
+            "    self.epoch = epoch",
+            "",
+            "def on_train_batch_begin(self, batch, logs=None):",
+            "    done = (self.epoch + (batch + 1) / steps_of(train_iter)) / args.warmup_epochs",
+            "    if done <= 1:",
+            "        self.model.optimizer.learning_rate = full_lr * done",
+        ),
+        11,
+        check="warm_up",
+    ),
+    Variant(
+        "warm-up of every start",
+        11,
+        warm_up(
+            "steps = 0",
+            "",
+            "def on_train_batch_begin(self, batch, logs=None):",
+            "    done = self.steps / (args.warmup_epochs * steps_of(train_iter))",
+            "    self.steps += 1",
+            "    if done < 1:",
+            "        self.model.optimizer.learning_rate = args.base_lr + (full_lr - args.base_lr) * done",
+        ),
+        11,
+        check="schedule",
+    ),
+    Variant(
+        "Horovod's schedule with a multiplier that holds a constant",
+        11,
+        (
+            (
+                SCHEDULER,
+                within(
+                    4,
+                    "hvd.callbacks.LearningRateScheduleCallback(",
+                    "    initial_lr=full_lr,",
+                    "    multiplier=lambda epoch: 1.0,",
+                    "    start_epoch=args.warmup_epochs,",
+                    "    momentum_correction=False,",
+                    "),",
+                ),
+            ),
+        ),
+        11,
+        check="schedule",
+        in_ci=True,
+    ),
+    Variant(
+        "Horovod's schedule that drops once",
+        11,
+        (
+            (
+                SCHEDULER,
+                within(
+                    4,
+                    "hvd.callbacks.LearningRateScheduleCallback(",
+                    "    initial_lr=full_lr,",
+                    "    multiplier=lambda epoch: 0.1 if epoch >= 30 else 1.0,",
+                    "    start_epoch=args.warmup_epochs,",
+                    "    momentum_correction=False,",
+                    "),",
+                ),
+            ),
+        ),
+        11,
+        check="schedule",
+    ),
+    Variant(
+        "warm-up by Horovod's schedule, with multipliers that hold a constant",
+        11,
+        (
+            (
+                WARMUP,
+                within(
+                    4,
+                    "hvd.callbacks.LearningRateScheduleCallback(",
+                    "    initial_lr=args.base_lr,",
+                    "    multiplier=lambda epoch: 1.0,",
+                    "    end_epoch=args.warmup_epochs,",
+                    "    momentum_correction=False,",
+                    "),",
+                ),
+            ),
+        ),
+        11,
+        check="warm_up",
     ),
     Variant(
         "warm-up without its rate",

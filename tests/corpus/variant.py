@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from course import steps
 from course.steps import SOLUTIONS
+from grader import checks
 from grader.report.data import Report
 
 
@@ -16,6 +17,7 @@ class Variant:
     edits: tuple[tuple[str, str], ...]  # (old text, new text): every occurrence is replaced, in this order
     fails: int | None = None  # the step whose check is the first to fail; 0: the program does not run; None: it passes
     base: str = ""  # the solution's file name; without one, the solution of the step
+    check: str = ""  # the name of that check's function, where a step has several
     in_ci: bool = False  # whether tests/test_judge.py judges it; scripts/bench judges every row
 
     def text(self) -> str:
@@ -34,13 +36,20 @@ class Variant:
 
     def deserves(self, report: Report) -> bool:
         """Return whether a report gives the script its correct verdict."""
-        return report.status == ("passed" if self.fails is None else "failed") and first_failing(report) == self.fails
+        if report.status != ("passed" if self.fails is None else "failed") or first_failing(report) != self.fails:
+            return False
+        return not self.check or report.first_failure.name == _description(self.step, self.check)
 
 
 def first_failing(report: Report) -> int | None:
     """Return the step of the first failing check, 0 for the check that the program runs."""
     failure = report.first_failure
     return None if failure is None else failure.step if failure.max_points else 0
+
+
+def _description(step: int, function: str) -> str:
+    """Return the description of a check, by the name of its function."""
+    return next(check.description for check in checks.of(step).checks if check.judge.__name__ == function)
 
 
 def passage(solution: str, first: str, last: str = "") -> str:

@@ -39,12 +39,29 @@ def test_a_line_is_kept_as_a_terminal_shows_it(printed, seen):
     assert launch.as_terminal(printed) == seen
 
 
-def test_a_stall_is_named_from_the_last_warning_which_has_all_ranks():
+def test_a_deadlock_is_explained_by_horovod_s_last_report():
+    """The rank that Horovod marks is at fault, also where the other one is in the list before it."""
     warnings = ["Missing ranks:", "1: [accuracy]", "Missing ranks:", "0: [gradients]", "1!: [accuracy]"]
     run = launch.Run("mpirun", 2, output={0: [*warnings, "Will shutdown."]})
-    assert "rank 0 never took part in gradients" in launch._reason(run, 1)
-    run.output[0] = [*warnings[:3], "1!: [accuracy]"]
-    assert "rank 1 never took part in accuracy" in launch._reason(run, 1)
+    message = launch._reason(run, 1)
+    assert "rank 0 waits in “accuracy”; rank 1 never joins it: it waits in “gradients”" in message
+
+
+def test_a_rank_that_waits_for_one_that_has_ended_is_reported_with_both_ranks():
+    shut_down = "Horovod has been shut down. This was caused by an exception on one of the ranks"
+    exited = ["Process name: [prterun-host-7@1,1]", "Exit code:    1"]
+    output = {0: ["done"], 1: ["in _average_metrics_in_place", shut_down], 2: ["x", shut_down]}
+    run = launch.Run("mpirun", 3, output=output, notices=[" ".join(exited)])
+    assert "Rank 1 waited in the average of the metrics for rank 0, which had already ended." in launch._reason(run, 1)
+    del output[0], output[2]
+    assert "Rank 1 waited in the average of the metrics for a rank that had already" in launch._reason(run, 1)
+
+
+def test_a_rank_that_fails_by_itself_is_not_said_to_wait():
+    """Another rank may report Horovod's end before mpirun ends it."""
+    run = launch.Run("mpirun", 2, output={0: ["Horovod has been shut down."], 1: ["ValueError: odd"]})
+    run.notices = ["Process name: [prterun-host-7@1,1] Exit code:    1"]
+    assert "Rank 1 ended with exit status 1" in launch._reason(run, 1)
 
 
 def test_the_user_s_own_settings_win(monkeypatch):
@@ -127,7 +144,7 @@ def test_an_exception_on_one_rank_is_shown_in_the_script_s_own_lines(program, le
 def test_a_collective_that_one_rank_never_joins_is_named(program, leftovers):
     path = program(HVD + "while hvd.rank() == 1: time.sleep(1)\nhvd.allreduce(tf.ones(1))")
     soon = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "1", "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "3"}
-    with pytest.raises(launch.RunError, match="rank 1 never took part in HorovodAllreduce"):
+    with pytest.raises(launch.RunError, match="rank 0 waits in an allreduce; rank 1 never joins it"):
         launch.script(path, np=2, variables=soon)
     assert leftovers() == []
 
@@ -135,7 +152,7 @@ def test_a_collective_that_one_rank_never_joins_is_named(program, leftovers):
 @pytest.mark.slow
 def test_a_rank_that_is_done_early_is_explained(program, leftovers):
     path = program(HVD + "if hvd.rank() == 0: hvd.allreduce(tf.ones(1))")
-    with pytest.raises(launch.RunError, match="Rank 0 waited in a collective"):
+    with pytest.raises(launch.RunError, match="Rank 0 waited in a collective for rank 1, which had already ended"):
         launch.script(path, np=2)
     assert leftovers() == []
 

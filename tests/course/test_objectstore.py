@@ -22,7 +22,7 @@ def server():
 def left_of(server_endpoint, folder):
     """Return what is left of a server: the file of its socket, and its data."""
     port = server_endpoint.rpartition(":")[2]
-    return [*Path("/tmp").glob(f"seaweedfs-s3-{port}.sock"), *folder.glob("course-store-*")]
+    return [*Path("/tmp").glob(f"seaweedfs-s3-{port}.sock"), *folder.rglob("course-store-*")]
 
 
 def test_servers_run_side_by_side_and_leave_nothing(server, tmp_path, monkeypatch, leftovers):

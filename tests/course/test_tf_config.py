@@ -106,6 +106,14 @@ def test_a_port_in_use_is_named():
         assert f"listen at {address}, and its port is in use" in refusal(text)
 
 
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_a_port_that_the_process_itself_listens_at_is_not_another_program_s(family):
+    with socket.create_server(("", 0), family=family, dualstack_ipv6=family == socket.AF_INET6) as own:
+        port = own.getsockname()[1]
+        with pytest.raises(tf_config.TaskError, match=r"this process listens there already\. Call check\(\) before"):
+            tf_config._take("worker 0", f"127.0.0.1:{port}")
+
+
 def test_an_address_without_an_answer_is_named():
     addresses = tf_config.free_addresses({"worker": 2})
     line = refusal(tf_config.make(addresses, "worker", 0), stay=True)

@@ -79,7 +79,8 @@ def test_the_notebook_on_hangs_shows_what_it_says(tmp_path, leftovers):
     result = run.execute(notebook, tmp_path, "Reading a hang", {}, display, timeout=240)
     assert result["status"] == "passed", result["error"]
     cells = {cell.id: cell for cell in nbformat.read(tmp_path / "hang.ipynb", as_version=4).cells}
-    assert "rank 0 never took part in gradients" in cells["hang-run"].outputs[0].text
+    # Which of the two has waited for longer, Horovod does not always say on a busy machine.
+    assert re.search(r"Deadlock: .*rank 0 waits in “accuracy”", cells["hang-run"].outputs[0].text)
     assert re.search(r"\[0\] 0!?: \[gradients\]\n\[0\] 1!?: \[accuracy\]", cells["warning-lines"].outputs[0].text)
     assert "Rank 1 waited in a collective" in cells["uneven-script"].outputs[0].text
     for name in ("healthy", "slow", "hang"):

@@ -19,7 +19,7 @@ from grader.runner.pool import SECONDS, Pool
 from tests.corpus import CORRECT, HOSTILE, UNREADABLE, WRONG
 from tests.grader.runner.test_reading import RENAMED, names, rewritten
 
-GRADED = [check.step for check in checks.CHECKS.values()]
+GRADED = checks.STEPS
 
 # All rows would take hours: these are the marked ones, and all hostile files. scripts/bench judges the whole corpus.
 RUN = [
@@ -108,8 +108,12 @@ def test_which_of_two_processes_was_first_does_not_change_the_report(pool, tmp_p
 def test_ranks_that_wait_for_good_are_judged_by_what_they_did_before(pool, tmp_path):
     row = next(row for row in WRONG["horovod"] if row.name == "broadcast on rank 0 only")
     report = judged(tmp_path, row, pool)
-    assert "waits for good after the first batch, in broadcast" in report.first_failure.message
-    assert [check.status for check in report.checks] == ["passed"] * 3 + ["failed"] * 2 and report.score == 30
+    message = report.first_failure.message
+    assert (
+        "rank 0 waits in the broadcast of the variables; rank 1 never joins it: it waits in the average of" in message
+    )
+    statuses = ["passed"] * 4 + ["skipped"] + ["passed"] * 4 + ["failed"] * 2  # no cluster is run after a deadlock
+    assert [check.status for check in report.checks] == statuses and report.score == 28
 
 
 @pytest.mark.slow
@@ -118,7 +122,7 @@ def test_a_step_that_breaks_the_program_earns_nothing(pool, tmp_path):
     path.write_text(get(2).solution.read_text() + "raise ValueError('too bad')\n")
     report = judge(path, 2, pool)
     assert report.status == "failed" and "ValueError: too bad" in report.first_failure.message
-    assert report.score == 10 and "once the program runs to its end" in report.checks[-1].message
+    assert report.score == 10 and "once it runs to completion" in report.checks[-1].message
 
 
 @pytest.mark.slow
@@ -128,9 +132,10 @@ def test_the_command_prints_one_object_and_nothing_else():
     assert done.returncode == 1
     report = json.loads(done.stdout)
     jsonschema.validate(report, data.schema())
-    assert [check["status"] for check in report["checks"]] == ["passed", "passed", "failed"]
+    failed = [check for check in report["checks"] if check["status"] == "failed"]
+    assert failed and {check["step"] for check in failed} == {2}
     lines = (ROOT / script).read_text().splitlines()
-    assert lines[report["checks"][2]["line"] - 1] == "verbose = 1" and report["checks"][2]["hint"]
+    assert lines[failed[0]["line"] - 1] == "verbose = 1" and failed[0]["hint"]
 
 
 @pytest.mark.parametrize("fault", [ZeroDivisionError, ValueError, OSError])

@@ -2,12 +2,16 @@
 
 import numpy as np
 
+from course.internal import stalls
+from grader.checks import ending
 from grader.checks.horovod.program import COUNTED, part
+from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
 from grader.checks.training import trained
-from grader.facts import Epoch, HorovodRank, HorovodRuns
+from grader.facts import Epoch
 from grader.job import BATCH
 from grader.runner.reading import Source
+from grader.runs import HorovodRank, HorovodRuns
 
 BLURRED = 0.015  # of the range of all images' greys: what augmentation may do to one
 
@@ -16,13 +20,14 @@ BLURRED = 0.015  # of the range of all images' greys: what augmentation may do t
 
 @part.check(
     5,
-    needs={1},
+    points=5,
+    asks=("Divide `steps_per_epoch` by the number of ranks",),
+    needs=(initialised,),
     clusters=COUNTED.clusters(),
-    hint="Divide the number of batches by hvd.size(), in whole numbers: len(train_iter) // hvd.size(), and "
-    "3 * len(test_iter) // hvd.size().",
+    hint="How many batches does one pass take? Each rank takes its part of them: of all ranks, not those of one host.",
 )
-def shared_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """The ranks together make one pass over the training set in an epoch, and three over the test set.
+def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """The ranks together make one pass over the training set in an epoch.
 
     Counts batches and images of each epoch on each rank; to round up is as good as to round down.
     """
@@ -32,10 +37,38 @@ def shared_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
             return stop
         for rank in ranks:
             for number, epoch in enumerate(rank.facts.fits[0].epochs):
-                finding = _epoch(rank, number, epoch, len(ranks), source)
+                finding = _training(rank, number, epoch, len(ranks), source)
                 if finding:
                     return finding
     return _images(runs, source)
+
+
+@part.check(
+    5,
+    points=5,
+    asks=("Set `validation_steps` so that all ranks together make **three** passes over the test set",),
+    needs=(initialised,),
+    hint="How many batches do three passes over the test set take, and which part of them does each rank take? "
+    "Multiply before you divide.",
+)
+def validation_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """The ranks together make three passes over the test set in an epoch.
+
+    Counts the validation steps of each epoch on each rank; to round up is as good as to round down.
+    """
+    for ranks in runs.topologies.values():
+        stop = trained(ranks)
+        if stop:
+            return stop
+        for rank in ranks:
+            epochs = rank.facts.fits[0].epochs
+            for number, epoch in enumerate(epochs):
+                finding = _validation(rank, number, epoch, len(ranks), source)
+                if finding:
+                    return finding
+            if _cut_short(rank, 0) and epochs[0].validation_steps < 3 * (COUNTED.test_batches // len(ranks)):
+                return _no_epoch(rank)
+    return None
 
 
 def _steps_line(ranks: list[HorovodRank], source: Source) -> int | None:
@@ -44,30 +77,48 @@ def _steps_line(ranks: list[HorovodRank], source: Source) -> int | None:
 
 def _equal_steps(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """Whether all ranks are to take the same number of steps."""
-    taken = {rank.facts.fits[0].steps_per_epoch or rank.facts.fits[0].epochs[0].steps for rank in ranks}
-    if len(taken) == 1:
+    taken = {rank.number: rank.facts.fits[0].steps_per_epoch or rank.facts.fits[0].epochs[0].steps for rank in ranks}
+    for rank in ranks:  # one that was ended in its first epoch may have been about to take as many as the others
+        planned = rank.facts.fits[0].steps_per_epoch
+        if planned is None and _cut_short(rank, 0) and taken[rank.number] < max(taken.values()):
+            del taken[rank.number]
+    if len(set(taken.values())) == 1:
         return None
+    each = ", ".join(f"rank {number} takes {steps}" for number, steps in taken.items())
     return Finding(
-        f"The ranks take different numbers of steps: {sorted(taken)} ({ranks[0].topology}). Expected: the same on "
-        "all, or they wait for each other.",
+        f"The ranks take different numbers of steps per epoch ({ranks[0].topology}): {each}. Expected: the same number "
+        "on all ranks, or they deadlock.",
         _steps_line(ranks, source),
         explains=True,
     )
 
 
-def _epoch(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source) -> Finding | None:
-    """Whether an epoch was as long as a share of one pass over the training set, and three over the test set."""
-    cut_short = bool(rank.error or rank.ended_for) and number == len(rank.facts.fits[0].epochs) - 1
+def _cut_short(rank: HorovodRank, number: int) -> bool:
+    """Whether an epoch is the one in which a rank was ended."""
+    return bool(rank.error or rank.ended_for) and number == len(rank.facts.fits[0].epochs) - 1
+
+
+def _no_epoch(rank: HorovodRank) -> Finding:
+    """Say that a rank gets through no epoch, so that nothing can be seen of what comes at its end."""
+    return Finding(f"{rank.where} does not get to the end of an epoch.", rank.error_line, untold=True)
+
+
+def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source) -> Finding | None:
+    """Whether an epoch was as long as a share of one pass over the training set."""
     where = rank.where if not number else f"{rank.where}, in epoch {number + 1},"
-    breaks = bool(rank.error)  # where data run out, a metric may be missing that the script relies on
     least, most = COUNTED.train_batches // size, -(-COUNTED.train_batches // size)
     line = _steps_line([rank], source)
-    if epoch.steps > most or (epoch.steps < least and not cut_short):
+    planned = rank.facts.fits[0].steps_per_epoch
+    cut_short = _cut_short(rank, number)
+    if cut_short and epoch.steps < least and planned is None:
+        return _no_epoch(rank)
+    steps = max(epoch.steps, planned or 0) if cut_short else epoch.steps
+    if not least <= steps <= most:
         return Finding(
-            f"{where} takes {epoch.steps} steps in an epoch. Expected: {least}, its share of one pass over the "
-            "training set.",
+            f"{where} takes {_count(steps, 'step')} per epoch. Expected: {_from_to(least, most)}, its share of the "
+            f"{COUNTED.train_batches} batches of one pass over the training set.",
             line,
-            explains=breaks,
+            explains=bool(rank.error),  # where data run out, a metric may be missing that the script relies on
         )
     if len(epoch.images) > most * BATCH:
         return Finding(
@@ -75,15 +126,30 @@ def _epoch(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Sour
             f"{least * BATCH}, its share of one pass over the training set.",
             line,
         )
+    return None
+
+
+def _validation(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source) -> Finding | None:
+    """Whether the validation after an epoch was as long as a share of three passes over the test set."""
+    where = rank.where if not number else f"{rank.where}, in epoch {number + 1},"
     least, most = 3 * (COUNTED.test_batches // size), 3 * -(-COUNTED.test_batches // size)
-    if epoch.validation_steps > most or (epoch.validation_steps < least and not cut_short):
+    steps = epoch.validation_steps
+    if steps > most or (steps < least and not _cut_short(rank, number)):
         return Finding(
-            f"{where} takes {epoch.validation_steps} validation steps. Expected: "
-            f"{3 * COUNTED.test_batches // size}, its share of three passes over the test set.",
-            source.line_of("validation_steps") or line,
-            explains=breaks,
+            f"{where} takes {_count(steps, 'validation step')}. Expected: {_from_to(least, most)}, its share of the "
+            f"{3 * COUNTED.test_batches} batches of three passes over the test set.",
+            source.line_of("validation_steps") or _steps_line([rank], source),
+            explains=bool(rank.error),
         )
     return None
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _from_to(least: int, most: int) -> str:
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _images(runs: HorovodRuns, source: Source) -> Finding | None:
@@ -121,8 +187,12 @@ def _different(images: list[str]) -> int:
 
 @part.check(
     6,
-    needs={1},
-    hint="hvd.callbacks.MetricAverageCallback() comes before every callback that reads a metric, on every rank.",
+    asks=(
+        "add the callback that averages metrics",
+        "the averaging must come before every callback that reads a metric",
+    ),
+    needs=(initialised,),
+    hint="Keras calls callbacks in the order of the list. Which of them read a metric? All ranks have to average.",
 )
 def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Callbacks read the mean of all ranks' metrics, and all ranks stop alike.
@@ -132,6 +202,7 @@ def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
     line = source.line_of("MetricAverageCallback", "callbacks")
     # Where a part of the ranks averages, its collectives meet others' of another kind.
     torn = any(rank.ended_for or (rank.error and "mismatch" in rank.causes) for rank in runs.ranks())
+    unseen = None
     for name, ranks in runs.topologies.items():
         stop = trained(ranks)
         if stop:
@@ -141,7 +212,9 @@ def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
         readers = {callback for right in rights for _, callback, _, _ in right.facts.fits[0].reads}
         for rank in ranks:
             missing = needed - _metrics_read(rank)
-            if missing and not rank.error:
+            if missing and (rank.error or rank.ended_for):
+                unseen = unseen or _no_epoch(rank)
+            elif missing:
                 return Finding(
                     f"{rank.where}: no callback reads {min(missing)} any more. Expected: one that can stop training.",
                     source.line_of("StopAtAccuracy", "callbacks"),
@@ -151,8 +224,17 @@ def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
                 return Finding(f"{rank.where}: {found}. Expected: the mean of all ranks'.", line, explains=torn)
         epochs = [len(rank.facts.fits[0].epochs) for rank in ranks]
         if len(set(epochs)) > 1:
-            return Finding(f"The ranks stop after different epochs: {epochs}. Expected: all alike.", line)
-    return None
+            return Finding(_stops(ranks, epochs), line)
+        apart = ending.deadlock(ranks) or ending.torn(ranks) or ""
+        if stalls.METRICS in apart:
+            return Finding(apart, line, explains=True)
+    return unseen
+
+
+def _stops(ranks: list[HorovodRank], epochs: list[int]) -> str:
+    """Say after how many epochs each rank stops."""
+    each = ", ".join(f"rank {rank.number} after {number}" for rank, number in zip(ranks, epochs, strict=True))
+    return f"The ranks stop after different numbers of epochs ({ranks[0].topology}): {each}. Expected: the same number."
 
 
 def _reads(rank: HorovodRank, ranks: list[HorovodRank], readers: set[str], needed: set[str]) -> str | None:

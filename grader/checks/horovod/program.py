@@ -11,6 +11,9 @@ from grader.job import BATCH, Topology, flags
 
 part = Part("fashion_mnist.py", "fashion_mnist_solution.py", HorovodFacts)
 
+# The host has a GPU less than it has ranks, and only one check knows how they have to end.
+SHORT_OF_GPUS = Topology("short-of-gpus", "2 ranks on one host with 1 GPU", 1, 2, 1, reserved=True)
+
 # Depths of the network. With a block in each group, all lines of the program are run, and one cluster is enough for
 # that: what ranks do together is the same in a network without blocks, and takes a third of the time.
 ONE_BLOCK, NO_BLOCKS = 10, 4
@@ -30,9 +33,11 @@ class TrainingSize:
             self._arguments(ONE_BLOCK, 1),
             self._arguments(NO_BLOCKS, self.epochs),
             self._arguments(NO_BLOCKS, 1),
+            self._arguments(NO_BLOCKS, 1),
         )
         return tuple(
-            msgspec.structs.replace(cluster, arguments=own) for cluster, own in zip(CLUSTERS, arguments, strict=True)
+            msgspec.structs.replace(cluster, arguments=own)
+            for cluster, own in zip((*CLUSTERS, SHORT_OF_GPUS), arguments, strict=True)
         )
 
     def _arguments(self, depth: int, epochs: int) -> tuple[str, ...]:

@@ -3,11 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from course.internal import stalls
+from grader.checks import ending
 from grader.checks.horovod.program import part
+from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
 from grader.checks.training import close, trained
-from grader.facts import Batch, Fit, HorovodRank, HorovodRuns
+from grader.facts import Batch, Fit
 from grader.runner.reading import Source
+from grader.runs import HorovodRank, HorovodRuns
 
 BROADCAST = "BroadcastGlobalVariablesCallback"
 
@@ -16,8 +20,9 @@ BROADCAST = "BroadcastGlobalVariablesCallback"
 
 @part.check(
     3,
-    needs={1},
-    hint="Wrap the optimizer in hvd.DistributedOptimizer, and give the wrapped one to model.compile.",
+    asks=("wrap the optimizer, so that it averages gradients over all ranks before it applies them",),
+    needs=(initialised,),
+    hint="Which optimizer does model.compile get? It has to be one that averages, and all ranks have to have it.",
 )
 def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Every rank applies the mean of all ranks' gradients.
@@ -58,8 +63,7 @@ def _optimizer(fit: Fit, right: Fit, source: Source) -> Finding | None:
     different = [key for key in should if key in own and own[key] != should[key]]
     if different:
         return Finding(
-            f"The optimizer is another one: its {different[0]} is {own[different[0]]}. Expected: "
-            f"{should[different[0]]}, as before.",
+            f"The optimizer's {different[0]} is {own[different[0]]}. Expected: {should[different[0]]}, as before.",
             source.line_of("opt"),
         )
     if fit.loss_weights not in ([], [1.0], right.loss_weights):
@@ -93,7 +97,7 @@ def _batch(where: str, batch: list[Batch], rate: float, line: int | None) -> Fin
         return Finding(f"The learning rate is {batch[0].rate:g}. Expected: {rate:g}, as before ({where}).", line)
     if all(same(own, -rate * gradient) for own, gradient in zip(update, local, strict=True)):
         return Finding(
-            f"Each rank applies its own gradient, and none knows of the others' ({where}). Expected: the mean of all.",
+            f"Each rank applies its own gradient alone ({where}). Expected: the mean of all ranks' gradients.",
             line,
         )
     if all(same(own, total) for own in update):
@@ -108,9 +112,10 @@ def _batch(where: str, batch: list[Batch], rate: float, line: int | None) -> Fin
 
 @part.check(
     4,
-    needs={1, 3},
+    asks=("add the callback that broadcasts from rank 0", "It belongs in the list that `fit` gets, on every rank"),
+    needs=(initialised, mean_gradient),
     figure="weight_distance",
-    hint="hvd.callbacks.BroadcastGlobalVariablesCallback(0) belongs into the list that model.fit gets.",
+    hint="A callback works only if it is in the list that model.fit gets. All ranks need it, with the same root.",
 )
 def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """From the end of the first batch on, all ranks hold the weights of rank 0.
@@ -144,15 +149,22 @@ def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
 
 def _first_batch(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """Why a rank does not get from its first update to its second batch: that is where weights are broadcast."""
-    for rank in sorted(ranks, key=lambda rank: not rank.collective):
-        if rank.facts.fits[0].batches[0].after is None:
-            if rank.ended_for:
-                told = f"waits for good after the first batch, in {rank.collective or 'no collective'}"
-            else:
-                told = f"fails after the first batch: {rank.error or 'it ends'}"
-            message = f"{rank.where} {told}. Expected: every rank takes part in one broadcast, of rank 0's weights."
-            return Finding(message, _broadcast_line(source), explains=True)
-    return None
+    stopped = [rank for rank in ranks if rank.facts.fits[0].batches[0].after is None]
+    if not stopped:
+        return None
+    apart = ending.deadlock(ranks) or ending.torn(ranks)
+    if apart:
+        return Finding(apart, _broadcast_line(source), explains=True)
+    first = sorted(stopped, key=lambda rank: not rank.collective)[0]
+    if first.collective:
+        error = (
+            (first.error or "it ends").partition(" [Op:")[0].rstrip(".")
+        )  # without TensorFlow's name of the operation
+        message = f"{first.where} fails in {stalls.in_words(first.collective)} after the first batch: {error}."
+        message += " Expected: every rank takes part in one broadcast, of rank 0's weights."
+        return Finding(message, _broadcast_line(source), explains=True)
+    message = f"{first.where} does not get past the first batch."
+    return Finding(message, first.error_line, untold=True)
 
 
 def _broadcast_line(source: Source) -> int | None:
@@ -168,7 +180,7 @@ def _why_apart(runs: HorovodRuns, where: str, batch: int, source: Source) -> str
         if rank.facts.fits and any("Broadcast" in c for c in rank.facts.fits[0].callbacks)
     }
     if given and where not in given:
-        return f"{where} still starts from its own weights: model.fit gets the callback elsewhere, and not there."
+        return f"{where} still starts from its own weights: the list that model.fit gets there lacks the callback."
     if source.calls(BROADCAST) and not given:
         return f"{where} still starts from its own weights: the callback is made but never reaches model.fit."
     return f"{where} still starts from its own weights. Expected: those of rank 0, after the first batch."

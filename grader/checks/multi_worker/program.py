@@ -5,21 +5,24 @@ from msgspec.structs import replace
 from grader.checks.part import Part
 from grader.facts import TaskFacts
 from grader.job import BATCH, LOGS, TaskSpec, Topology, flags
-from grader.runner.reading import FILES
 from grader.runner.synthetic_data import FASHION_MNIST
 
-part = Part("mnist_multi_worker.py", "mnist_multi_worker_solution.py", TaskFacts, allowed=FILES)
+part = Part("mnist_multi_worker.py", "mnist_multi_worker_solution.py", TaskFacts)
 
 EPOCHS = 2
+MORE_EPOCHS = 5  # for three workers to continue what two trained for 2 epochs, the steps of 3 of theirs
 SAVE_FREQ = 5  # steps
 DIES_AFTER = 18  # batches: in the middle of the second epoch
 
 
-def _workers(name: str, number: int) -> Topology:
-    arguments = flags(log_dir=LOGS, batch_size=BATCH, epochs=EPOCHS, train_samples=FASHION_MNIST, save_freq=SAVE_FREQ)
+def _workers(name: str, number: int, epochs: int = EPOCHS, **more: object) -> Topology:
+    arguments = flags(
+        log_dir=LOGS, batch_size=BATCH, epochs=epochs, train_samples=FASHION_MNIST, save_freq=SAVE_FREQ, **more
+    )
     return Topology(f"{name}-workers", f"{name} workers", 1, number, 0, arguments, tasks=(TaskSpec("worker"),) * number)
 
 
-TWO, THREE = _workers("two", 2), _workers("three", 3)
-KILLED = replace(TWO, name="killed", reserved=True, dies=(1, DIES_AFTER))
-RESTARTED = replace(TWO, name="restarted", reserved=True, after="killed")
+TWO, THREE = _workers("two", 2, communication="RING"), _workers("three", 3, communication="NCCL")
+CONTINUED = replace(_workers("three", 3, MORE_EPOCHS, communication="NCCL"), after=TWO.name)
+KILLED = replace(_workers("two", 2), name="killed", reserved=True, dies=(1, DIES_AFTER))
+RESTARTED = replace(KILLED, name="restarted", after="killed", dies=None)

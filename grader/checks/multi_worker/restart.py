@@ -1,118 +1,266 @@
-"""The check of step 14: training resumes after a worker was killed."""
+"""The checks of step 14: who writes what, and how training resumes after a worker was killed."""
 
+import re
 from pathlib import Path
 
-from grader.checks.multi_worker.program import DIES_AFTER, KILLED, RESTARTED, THREE, part
-from grader.checks.multi_worker.workers import low
+from grader.checks.multi_worker.program import DIES_AFTER, KILLED, RESTARTED, SAVE_FREQ, THREE, part
+from grader.checks.multi_worker.workers import in_scope, low
 from grader.checks.part import Finding
-from grader.facts import TaskRank, TaskRuns
+from grader.facts import Save
 from grader.job import LOGS
 from grader.runner.reading import Source
+from grader.runs import TaskRank, TaskRuns
+
+AFTER = "Started again after worker 1 was killed"
 
 
 @part.check(
     14,
-    needs={13},
+    points=1,
+    asks=("Let the chief write to `args.log_dir`",),
+    needs=(in_scope,),
     clusters=(THREE, KILLED, RESTARTED),
-    hint="Give BackupAndRestore one folder for all workers, and the other callbacks one that is thrown away where "
-    "the worker is not the chief.",
+    hint="The chief's folder is args.log_dir, as before.",
 )
-def restart(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
-    """Started again after a worker was killed, all go on from where they were, and the chief alone keeps files.
-
-    How far a restart comes is compared with how far the solution's own does.
-    """
-    for workers in runs.topologies.values():
-        finding = _files(workers, source)
-        if finding:
-            return finding
-    killed, restarted = runs.reserved.get("killed", []), runs.reserved.get("restarted", [])
-    line = source.line_of("BackupAndRestore", "callbacks")
-    if len(restarted) < 2:
-        return Finding("The restart after a worker was killed was not come to.", line, unclear=True)
-    if not killed or not killed[0].facts.fits:
-        return None  # it does not get that far, as another check says
-    return _resumed(restarted, expected.reserved["restarted"][0], source, line)
-
-
-def _resumed(restarted: list[TaskRank], right: TaskRank, source: Source, line: int | None) -> Finding | None:
-    """Whether all workers resume at one step, no earlier than the solution does, and train to the same end."""
-    expected = _ran(right)
-    if not expected:
-        return Finding("There is nothing to compare with: the solution's own restart did not end.", unclear=True)
-    first, last = expected
-    begins = []
-    for rank in restarted:
-        ran = _ran(rank)
-        if rank.error or not ran:
-            why = rank.error or "it does not get to the end of the training"
-            return Finding(f"Started again after worker 1 was killed, {low(rank)} fails: {why}", line)
-        begins.append(ran[0])
-    if len(set(begins)) > 1:
-        told = " and ".join(f"{low(rank)} {begin}" for rank, begin in zip(restarted, begins, strict=True))
-        return Finding(
-            f"Started again after worker 1 was killed, the workers go on from different steps: {told}.", line
-        )
-    if begins[0] < first:
-        what = "begin anew" if not begins[0] else f"go on from step {begins[0]}"
-        return Finding(
-            f"Started again after worker 1 was killed in step {DIES_AFTER}, all {what}. Expected: from step {first}, "
-            "the last one that --save-freq saves.",
-            line,
-        )
-    _, end = _ran(restarted[0]) or (0, 0)
-    if end != last:
-        return Finding(
-            f"Started again after worker 1 was killed, training ends with {end} steps behind it. Expected: {last}, as "
-            "without the interruption.",
-            source.line_of("BackupAndRestore", "initial_epoch"),
-        )
-    return None
-
-
-def _ran(rank: TaskRank) -> tuple[int, int] | None:
-    """Return the steps behind a training when it began and when it ended; None where it did not get to its end."""
-    fit = rank.facts.fits[0] if rank.facts.fits else None
-    return (fit.begin.iterations, fit.end.iterations) if fit and fit.begin and fit.end else None
-
-
-def _files(workers: list[TaskRank], source: Source) -> Finding | None:
-    """Whether the chief alone writes what is kept, and all workers share one backup."""
-    trained = [rank for rank in workers if rank.facts.fits]
-    for rank in trained:
-        backup = _paths(rank, "BackupAndRestore")
-        if not backup:
-            message = f"{rank.where} has no BackupAndRestore. Expected: one on every worker."
-            return Finding(message, source.line_of("callbacks"), explains=True)
-        if backup != _paths(trained[0], "BackupAndRestore"):
-            message = f"{rank.where} has its backup in another folder than {low(trained[0])}. Expected: one for all."
-            return Finding(message, source.line_of("BackupAndRestore"), explains=True)
-    if len(trained) < len(workers):
-        return None  # it does not get that far, as another check says
-    written = [_written(rank) for rank in workers]
-    kept = {Path(path).parent for _, path in written[0]}
-    for rank, paths in list(zip(workers, written, strict=True))[1:]:
-        for what, path in paths:
-            if Path(path).parent in kept:
+def chief_writes(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The chief writes to --log-dir"""
+    for chief, *_ in runs.topologies.values():
+        for what, path in _written(chief):
+            if not _is_below_logs(path):
                 return Finding(
-                    f"{rank.where}: {what} writes where the chief's files are kept. Expected: to a folder that is "
-                    "thrown away.",
-                    source.line_of("log_dir", what, "fit"),
+                    f"{chief.where}, the chief: {what} writes to {path}. Expected: to --log-dir.",
+                    source.line_of("log_dir", what),
                 )
-    saved = [path for what, path in written[0] if what in ("ModelCheckpoint", "save")]
-    if not any(LOGS in Path(path).parts for path in saved):
-        message = f"{workers[0].where}, the chief, saves no checkpoints in --log-dir."
-        return Finding(message, source.line_of("ModelCheckpoint", "callbacks"))
     return None
 
 
-def _paths(rank: TaskRank, kind: str) -> list[str | None]:
-    """Return where callbacks of this kind write."""
-    return [callback.path for callback in rank.facts.fits[0].callbacks if callback.kind == kind]
+@part.check(
+    14,
+    points=2,
+    asks=("every other worker to a folder that is thrown away", "It is gone when the program has ended."),
+    needs=(in_scope,),
+    hint="tempfile has a folder that goes with the program.",
+)
+def thrown_away(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """Every other worker writes to a folder that is gone when the program has ended"""
+    for chief, *others in runs.topologies.values():
+        kept = {Path(path).parent for _, path in _written(chief)}
+        for rank in others:
+            for what, path in _written(rank):
+                if Path(path).parent in kept:
+                    return Finding(
+                        f"{rank.where}: {what} writes where the chief's files are kept, to {path}. Expected: to a "
+                        "folder that is thrown away.",
+                        source.line_of("log_dir", what, "fit"),
+                    )
+            if rank.facts.remains:
+                return Finding(
+                    f"{rank.where} leaves {rank.facts.remains[0]} when the program has ended. Expected: what a worker "
+                    "other than the chief writes to is removed.",
+                    source.line_of("TemporaryDirectory", "mkdtemp", "log_dir"),
+                )
+    return None
+
+
+@part.check(
+    14,
+    points=1,
+    asks=("Save checkpoints after every `args.save_freq` steps", "All workers take part in saving."),
+    needs=(in_scope,),
+    hint="save_freq is an argument of ModelCheckpoint, too, in steps.",
+)
+def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """All workers save a checkpoint after every --save-freq steps"""
+    line = source.line_of("save_freq", "ModelCheckpoint", "callbacks")
+    for workers in runs.topologies.values():
+        for rank in workers:
+            finding = _often(rank, rank.facts.saves, "checkpoint", line)
+            if finding:
+                return finding
+    for rank, right in zip(runs.reserved.get("restarted", []), expected.reserved["restarted"], strict=False):
+        found, wanted = rank.facts.before, right.facts.before
+        if rank.reported and wanted and (not found or found.iterations < wanted.iterations):
+            newest = f"is that of step {found.iterations}" if found else "is missing, or of another format"
+            return Finding(
+                f"{AFTER}, the newest checkpoint for {low(rank)} in --log-dir/checkpoints {newest}. Expected: that of "
+                f"step {wanted.iterations}, which tf.train.latest_checkpoint finds.",
+                source.line_of("ModelCheckpoint", "callbacks"),
+            )
+    return None
+
+
+@part.check(
+    14,
+    points=1,
+    asks=("one folder for all workers, below `args.log_dir`", "So there is one backup, in a folder that **all** can"),
+    needs=(in_scope,),
+    hint="Every worker gets BackupAndRestore, with the same folder.",
+)
+def one_backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """All workers back up to one folder below --log-dir"""
+    for workers in runs.topologies.values():
+        first = _backups(workers[0])
+        for rank in workers:
+            own = _backups(rank)
+            if not own:
+                message = f"{rank.where} trains without BackupAndRestore. Expected: one on every worker."
+                return Finding(message, source.line_of("callbacks"), explains=True)
+            if own != first:
+                return Finding(
+                    f"{rank.where} has its backup in {own[0]}, and {low(workers[0])} in {first[0]}. Expected: one "
+                    "folder for all workers, since the chief's backup is the only one.",
+                    source.line_of("BackupAndRestore"),
+                    explains=True,
+                )
+            if not _is_below_logs(own[0]):
+                message = f"{rank.where} has its backup in {own[0]}. Expected: in a folder below --log-dir."
+                return Finding(message, source.line_of("BackupAndRestore"))
+    return None
+
+
+@part.check(
+    14,
+    points=1,
+    asks=("with a backup after every `args.save_freq` steps", "saves a backup every so many steps"),
+    needs=(one_backup,),
+    hint="save_freq is an argument of BackupAndRestore, too, in steps.",
+)
+def backups(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """A backup is made after every --save-freq steps"""
+    line = source.line_of("BackupAndRestore")
+    found = (_often(chief, chief.facts.backups, "backup", line) for chief, *_ in runs.topologies.values())
+    return next(filter(None, found), None)
+
+
+@part.check(
+    14,
+    points=2,
+    asks=("Every worker loads it when it starts.", "Add the callback that backs up and restores"),
+    needs=(one_backup,),
+    hint="BackupAndRestore restores as training begins, where it finds what the killed workers left.",
+)
+def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """Started again after a worker was killed, all workers resume from the last backup
+
+    How far a restart gets is compared with how far the solution's own does.
+    """
+    line = source.line_of("BackupAndRestore", "callbacks")
+    killed, workers = runs.reserved.get("killed", []), runs.reserved.get("restarted", [])
+    right = expected.reserved["restarted"][0].facts.fits[0]
+    if not right.begin or not right.end:
+        return Finding("The solution's own restart did not end, so there is nothing to compare with.", unclear=True)
+    if not workers or not killed or not killed[0].facts.fits:
+        return Finding("Not checked: the workers that one is killed of do not start to train.", line, untold=True)
+    for rank in workers:
+        begin = rank.facts.fits[0].begin if rank.facts.fits else None
+        if not begin:
+            continue
+        if not rank.facts.fits[0].restored:
+            return Finding(
+                f"{AFTER}, {low(rank)} finds no backup in {_backups(rank)[0]}. Expected: that of step "
+                f"{right.begin.iterations}, which the chief has made before.",
+                line,
+            )
+        if begin.iterations != right.begin.iterations:
+            return Finding(
+                f"{AFTER} in step {DIES_AFTER}, {low(rank)} resumes from step {begin.iterations}. Expected: from "
+                f"step {right.begin.iterations}, the last multiple of --save-freq.",
+                line,
+            )
+    failed = [rank for rank in workers if rank.error or not rank.facts.fits or not rank.facts.fits[0].end]
+    if failed:
+        rank = min(failed, key=lambda each: "connection" in each.causes)  # the one that others fail of
+        why = rank.error or "it does not get to the end of the training"
+        return Finding(f"{AFTER}, {low(rank)} fails: {why}", rank.error_line or line)
+    last = len(expected.topologies["three-workers"][0].facts.fits[0].epochs) * killed[0].facts.fits[0].epochs[0]
+    for rank in workers:
+        end = rank.facts.fits[0].end
+        if end and end.iterations != last:
+            return Finding(
+                f"{AFTER}, {low(rank)} ends the training with {end.iterations} steps behind it. Expected: {last}, as "
+                "without the interruption.",
+                source.line_of("BackupAndRestore", "initial_epoch"),
+            )
+    return None
+
+
+@part.check(
+    14,
+    points=2,
+    asks=("After `fit`, save the weights under the name of the last epoch", "with the other checkpoints"),
+    needs=(in_scope,),
+    hint="All workers save once more after fit, each where it saved before, with the number that is in --epochs.",
+)
+def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """In the end the newest checkpoint has the steps of all epochs, and the last epoch's name"""
+    line = source.line_of("save_weights", "save", "fit")
+    for name, workers in runs.topologies.items():
+        chief, right = workers[0], expected.topologies[name][0].facts.after
+        end, left = _end(chief), chief.facts.after
+        if not left:
+            message = f"{chief.where}, the chief, leaves no checkpoint in --log-dir/checkpoints."
+            return Finding(f"{message} Expected: the weights after the last step.", line)
+        if left.iterations != end:
+            return Finding(
+                f"{chief.where}, the chief: the newest checkpoint in --log-dir/checkpoints, {Path(left.path).name}, "
+                f"has {left.iterations} of the {end} steps. Expected: all of them.",
+                line,
+            )
+        if right and _number(left) != _number(right):
+            return Finding(
+                f"{chief.where}, the chief: the last checkpoint is named {Path(left.path).name}. Expected: the name "
+                f"with the number of the last epoch, as in {Path(right.path).name}.",
+                line,
+            )
+        for rank in workers:
+            if _end(rank) not in [save.iterations for save in rank.facts.saves]:
+                message = f"{rank.where} takes no part in saving after the last step. Expected: all workers do."
+                return Finding(message, line)
+    return None
+
+
+def _often(rank: TaskRank, saves: list[Save], what: str, line: int | None) -> Finding | None:
+    """Return a Finding where something is not saved after every --save-freq steps, or more often."""
+    fit, end = rank.facts.fits[0], _end(rank)
+    wanted = set(range(SAVE_FREQ, end, SAVE_FREQ))
+    made = {save.iterations for save in saves}
+    ends = {sum(fit.epochs[:number]) for number in range(len(fit.epochs) + 1)}
+    wrong = sorted((wanted - made) | (made - wanted - ends - {end}))
+    if not wrong:
+        return None
+    if not made & set(range(1, end)):
+        seen = f"makes no {what}" if what == "backup" else "takes no part in saving checkpoints during training"
+    elif wrong[0] in made:
+        seen = f"makes a {what} after step {wrong[0]}"
+    else:
+        seen = f"makes no {what} after step {wrong[0]}"
+    return Finding(f"{rank.where} {seen}. Expected: after every {SAVE_FREQ} steps, which --save-freq is.", line)
+
+
+def _end(rank: TaskRank) -> int:
+    """Return the steps behind a training that has ended."""
+    end = rank.facts.fits[0].end
+    return end.iterations if end else 0
+
+
+def _backups(rank: TaskRank) -> list[str]:
+    """Return where a worker's BackupAndRestore keeps the backup."""
+    callbacks = rank.facts.fits[0].callbacks if rank.facts.fits else []
+    return [callback.path for callback in callbacks if callback.kind == "BackupAndRestore" and callback.path]
 
 
 def _written(rank: TaskRank) -> list[tuple[str, str]]:
     """Return what of a worker's writes to which path, but for backups."""
     callbacks = [(callback.kind, callback.path) for callback in rank.facts.fits[0].callbacks]
     found = [(kind, path) for kind, path in callbacks if path and kind != "BackupAndRestore"]
-    return found + [("save", path) for path in rank.facts.saved]
+    return found + [("save_weights", path) for path in rank.facts.saved]
+
+
+def _is_below_logs(path: str) -> bool:
+    return LOGS in Path(path).parts
+
+
+def _number(save: Save) -> int | None:
+    """Return the number at the end of a checkpoint's name."""
+    found = re.search(r"(\d+)$", Path(save.path).name)
+    return int(found[1]) if found else None

@@ -1,144 +1,117 @@
-"""The check of step 13: several workers train one model."""
+"""Checks of step 13: the strategy that makes several processes workers of one training, and the model in its scope."""
 
-from grader.checks.multi_worker.program import EPOCHS, THREE, TWO, part
+from collections.abc import Iterator
+
+from grader.checks.multi_worker.program import CONTINUED, TWO, part
 from grader.checks.part import Finding
 from grader.checks.training import close, hardly_communicated
-from grader.facts import TaskRank, TaskRuns
-from grader.job import BATCH
+from grader.facts import TaskFit
 from grader.runner.reading import Source
-from grader.runner.synthetic_data import FASHION_MNIST
+from grader.runs import TaskRank, TaskRuns
 
-TRAIN = FASHION_MNIST - FASHION_MNIST // 6  # images
 STRATEGY = "CollectiveAllReduceStrategy"  # what MultiWorkerMirroredStrategy is called inside TensorFlow
-# Of a worker's images: so many are another's, too, where nothing distributes them. Two workers that shuffle each for
-# itself have half of theirs in common, which is no good, and no mistake either.
-SHARED = 0.8
 
 
 @part.check(
     13,
-    clusters=(TWO, THREE),
-    hint="Make tf.distribute.MultiWorkerMirroredStrategy before anything else, the model under strategy.scope(), "
-    "and the batches strategy.num_replicas_in_sync times as large.",
+    points=2,
+    asks=("Before anything else, let `tf_config.check()` say which worker this is",),
+    clusters=(TWO, CONTINUED),
+    hint="First the arguments, then tf_config.check(), then tf.distribute.MultiWorkerMirroredStrategy, then the rest.",
 )
-def one_model(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
-    """The workers train one model, each on its own part of every batch.
-
-    What is expected of images and steps is counted out from the judge's own data and arguments.
-    """
-    for workers in runs.topologies.values():
-        finding = _strategy(workers, source) or _model(workers, source)
+def strategy_first(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """Every worker makes the strategy before anything else, and it knows of all workers"""
+    line = source.line_of("MultiWorkerMirroredStrategy", "strategy")
+    for rank in runs.ranks():
+        finding = _too_late(rank, source, line)
         if finding:
             return finding
-        if any(rank.error or not rank.facts.fits or not rank.facts.fits[0].end for rank in workers):
-            return None  # it does not get that far, as another check says
-        for find in (_batches, _steps, _images, _weights, _reports):
-            finding = find(workers, source)
-            if finding:
-                return finding
-    return hardly_communicated(runs, expected)
-
-
-def _strategy(workers: list[TaskRank], source: Source) -> Finding | None:
-    line = source.line_of("MultiWorkerMirroredStrategy", "strategy")
-    for rank in workers:
-        if rank.error and "late strategy" in rank.causes:
-            message = f"{rank.where}: the strategy is made after TensorFlow has been used, for a tensor or a device."
-            return Finding(f"{message} Expected: before anything else of TensorFlow's.", line, explains=True)
-        if rank.error or not rank.reported:
-            return None  # it does not get that far, as another check says
-        if STRATEGY not in [kind for kind, _ in rank.facts.strategies]:
-            message = f"{rank.where} makes no MultiWorkerMirroredStrategy, so it knows of no other worker."
-            return Finding(message, line)
-    return None
-
-
-def _model(workers: list[TaskRank], source: Source) -> Finding | None:
-    for rank in workers:
-        if rank.facts.fits and (rank.facts.fits[0].strategy != STRATEGY or rank.facts.fits[0].replicas != len(workers)):
-            return Finding(
-                f"{rank.where} trains a model that belongs to this worker alone. Expected: one that is made, compiled "
-                "too, under strategy.scope().",
-                rank.facts.lines.get("model") or source.line_of("scope", "Sequential"),
-            )
-    return None
-
-
-def _batches(workers: list[TaskRank], source: Source) -> Finding | None:
-    line = source.line_of("batch_size", "batch")
-    for rank in workers:
-        for batch in rank.facts.fits[0].images[: TRAIN // (BATCH * len(workers))]:
-            if len(batch) != BATCH:
+    for workers in runs.topologies.values():
+        for rank in workers:
+            made = [replicas for kind, replicas in rank.facts.strategies if kind == STRATEGY]
+            if not made and rank.error:
+                return not_seen(rank, "makes its strategy")
+            if not made:
+                message = f"{rank.where} makes no MultiWorkerMirroredStrategy, so it knows of no other worker."
+                return Finding(f"{message} Expected: every worker makes one.", line)
+            if made[0] != len(workers):
                 return Finding(
-                    f"{rank.where} takes {_images_of(len(batch))} a step. Expected: {BATCH}, its own --batch-size, "
-                    f"of {BATCH * len(workers)} of all workers.",
+                    f"{rank.where}: the strategy has {count(made[0], 'replica')}. Expected: {len(workers)}, one per "
+                    "worker. The strategy takes the workers' addresses from TF_CONFIG.",
                     line,
                 )
     return None
 
 
-def _steps(workers: list[TaskRank], source: Source) -> Finding | None:
-    full = BATCH * len(workers)
-    right = {TRAIN // full, -(-TRAIN // full)}
-    for rank in workers:
-        epochs = rank.facts.fits[0].epochs
-        for number, steps in enumerate(epochs):
-            if steps not in right:
-                end = " The data end: do they repeat?" if number and steps < min(right) and epochs[0] in right else ""
-                return Finding(
-                    f"{rank.where} makes {steps} steps in epoch {number + 1}. Expected: {min(right)}, for {TRAIN} "
-                    f"images that are not held out, {full} a step.{end}",
-                    source.line_of("repeat" if end else "steps_per_epoch", "steps_per_epoch"),
-                )
-        if len(epochs) != EPOCHS:
-            message = f"{rank.where} trains for {len(epochs)} epochs. Expected: {EPOCHS}, as it is told."
-            return Finding(message, source.line_of("epochs", "fit"))
+def _too_late(rank: TaskRank, source: Source, line: int | None) -> Finding | None:
+    """Return why a worker that ends with an error made its strategy too late, or asks too late which worker it is."""
+    if rank.error and "late strategy" in rank.causes:
+        message = f"{rank.where}: the strategy is made after TensorFlow has been used, for a tensor or a device."
+        return Finding(f"{message} Expected: before anything else of TensorFlow's.", line, explains=True)
+    if rank.error and "port taken" in rank.causes and STRATEGY in [kind for kind, _ in rank.facts.strategies]:
+        return Finding(
+            f"{rank.where}: tf_config.check() finds this worker's port in use, by the server of the strategy that the "
+            "script itself has made before. Expected: check() first, then the strategy.",
+            rank.error_line or source.line_of("check"),
+            explains=True,
+        )
     return None
 
 
-def _images(workers: list[TaskRank], source: Source) -> Finding | None:
-    """Whether any two workers train on the same images in the first epoch, or one on what is held out."""
-    seen = [_first_epoch(rank) for rank in workers]
-    held_out = {image for rank in workers for batch in rank.facts.fits[0].validation_images for image in batch}
-    for number, images in enumerate(seen):
-        if images & held_out:
-            message = f"{workers[number].where} trains on {_images_of(len(images & held_out))} that it validates on."
-            return Finding(f"{message} Expected: those held out are not trained on.", source.line_of("held_out"))
-        for other in range(number):
-            if images and len(images & seen[other]) > SHARED * len(images):
-                return Finding(
-                    f"{workers[number].where} trains on the same images as {low(workers[other])}. Expected: "
-                    "each worker on its own part of every batch.",
-                    source.line_of("auto_shard_policy", "with_options", "from_tensor_slices"),
-                )
-    return None
-
-
-def _first_epoch(rank: TaskRank) -> set[int]:
-    fit = rank.facts.fits[0]
-    return {image for batch in fit.images[: fit.epochs[0] if fit.epochs else 0] for image in batch}
-
-
-def _weights(workers: list[TaskRank], source: Source) -> Finding | None:
-    ends = [rank.facts.fits[0].end for rank in workers]
-    for rank, end in zip(workers, ends, strict=True):
-        if not (end and ends[0] and close(end.weights, ends[0].weights)):
+@part.check(
+    13,
+    points=1,
+    asks=("with the way of communication that `args.communication` names",),
+    needs=(strategy_first,),
+    hint="The strategy takes communication_options=CommunicationOptions(implementation=…).",
+)
+def communication(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The strategy communicates in the way that --communication names"""
+    for rank, right in with_expected(runs, expected):
+        own, named = rank.facts.communication, right.facts.communication
+        if own and named and own[0] != named[0]:
             return Finding(
-                f"{rank.where} ends with weights other than {low(workers[0])}'s. Expected: the same.",
-                source.line_of("scope", "fit"),
+                f"{rank.where} makes its strategy with {own[0]}, and is started with --communication {named[0]}. "
+                "Expected: the implementation that args.communication names.",
+                source.line_of(
+                    "implementation", "communication_options", "communication", "MultiWorkerMirroredStrategy"
+                ),
             )
     return None
 
 
-def _reports(workers: list[TaskRank], source: Source) -> Finding | None:
-    for rank in workers:
-        printed = rank.stdout.strip()
-        if rank.number and printed:
-            first = printed.splitlines()[0][:80]
-            return Finding(f"{rank.where} prints, too: “{first}”. Expected: the chief alone.", _line_of_print(source))
-        if not rank.number and not printed:
-            return Finding(f"{rank.where} prints nothing. Expected: the chief reports.", _line_of_print(source))
-    return None
+@part.check(
+    13,
+    points=2,
+    asks=("Make the model in the strategy's scope", "holds all weights", "Then all get the sum of the gradients"),
+    needs=(strategy_first,),
+    hint="Build and compile the model in a block that begins with strategy.scope().",
+)
+def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """The model is made in the strategy's scope, and its weights are equal on all workers"""
+    for rank in runs.ranks():
+        fit = rank.facts.fits[0] if rank.facts.fits else None
+        if (rank.facts.built and rank.facts.built != STRATEGY) or (fit and fit.strategy != STRATEGY):
+            return Finding(
+                f"{rank.where} makes its model outside of the strategy's scope, so each worker has a model of its own. "
+                "Expected: built and compiled under strategy.scope().",
+                rank.facts.lines.get("model") or source.line_of("scope", "Sequential"),
+                explains=True,
+            )
+    unseen = untrained(runs)
+    if unseen:
+        return unseen
+    for workers in runs.topologies.values():
+        for rank in workers:
+            for when in ("begin", "end"):
+                own, first = getattr(rank.facts.fits[0], when), getattr(workers[0].facts.fits[0], when)
+                if not close(own.weights, first.weights):
+                    return Finding(
+                        f"{rank.where} {when}s training with weights other than {low(workers[0])}'s. Expected: the "
+                        "same on all workers.",
+                        source.line_of("scope", "fit"),
+                    )
+    return hardly_communicated(runs, expected)
 
 
 def low(rank: TaskRank) -> str:
@@ -146,9 +119,35 @@ def low(rank: TaskRank) -> str:
     return rank.name.lower()
 
 
-def _line_of_print(source: Source) -> int | None:
-    return source.line_of("verbose", "fit")
+def not_seen(rank: TaskRank, what: str) -> Finding:
+    """Return a Finding where a worker ends before it shows what a check looks at."""
+    return Finding(f"Not checked: {low(rank)} ({rank.topology}) ends before it {what}.", rank.error_line, untold=True)
 
 
-def _images_of(count: int) -> str:
-    return "1 image" if count == 1 else f"{count} images"
+def untrained(runs: TaskRuns) -> Finding | None:
+    """Return a Finding where a worker did not train to the end, which hides what checks look at."""
+    if not runs.topologies:
+        return Finding("Not checked: the workers were ended before.", untold=True)
+    for rank in runs.ranks():
+        if rank.error or not rank.facts.fits or not rank.facts.fits[0].end:
+            return not_seen(rank, "has trained")
+    return None
+
+
+def trainings(runs: TaskRuns) -> Iterator[tuple[list[TaskRank], TaskRank, TaskFit]]:
+    """Yield each worker with those of its cluster, and its training."""
+    for workers in runs.topologies.values():
+        for rank in workers:
+            yield workers, rank, rank.facts.fits[0]
+
+
+def with_expected(runs: TaskRuns, expected: TaskRuns) -> Iterator[tuple[TaskRank, TaskRank]]:
+    """Yield each worker with the solution's, also of the clusters that other checks judge."""
+    right = expected.topologies | expected.reserved
+    for name, workers in (runs.topologies | runs.reserved).items():
+        yield from zip(workers, right.get(name, []), strict=False)
+
+
+def count(number: int, what: str) -> str:
+    """Return a number with the name of what it counts."""
+    return f"{number} {what}" + "s" * (number != 1)

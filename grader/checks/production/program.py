@@ -5,39 +5,67 @@ from msgspec.structs import replace
 from grader.checks import training
 from grader.checks.part import Part
 from grader.facts import HorovodFacts
-from grader.job import BASE_LR, BATCH, IMAGES, LOGS, Folders, Topology, flags
-from grader.runner.reading import FILES
+from grader.job import BASE_LR, BATCH, CACHE, HOST, IMAGES, LOGS, RANK, Folders, Found, Topology, flags
 from grader.runner.synthetic_data import CLASSES
 
-part = Part("imagenet_resnet50.py", "imagenet_resnet50_solution.py", HorovodFacts, allowed=FILES)
+part = Part("imagenet_resnet50.py", "imagenet_resnet50_solution.py", HorovodFacts)
 
-EPOCHS, WARMUP_EPOCHS = 2, 1
+EPOCHS = 2
+WARMUP_EPOCHS = {"one-host": 2, "two-hosts": 1, "three-ranks": 1}  # of the clusters that checks of the rate look at
+NEWEST = 10  # after how many epochs the newest checkpoint is that is found again; another one is named after one less
+# Keras reads two batches ahead and throws them away. A share has more, so a validation begins in the middle of it.
+VAL_BATCH = 1
 RESULTS = "kept"  # --train-url
+BY_URL = "three-ranks"  # the cluster on which the store has URLs, and --seed a number of its own for every rank
+UNREACHED = 1  # the host that cannot reach the store, in the cluster "unreached"
 
 
-def _on(cluster: Topology, epochs: int = EPOCHS, data_url: str = IMAGES) -> Topology:
+def _on(cluster: Topology, epochs: int = EPOCHS) -> Topology:
     """Return a cluster on which the small network is trained, with all folders below the host's own."""
+    by_url = cluster.name == BY_URL
     arguments = flags(
-        data_url=data_url,
-        train_url=RESULTS,
-        cache_dir="copy",
+        data_url=f"file://{IMAGES}" if by_url else IMAGES,
+        train_url=f"file://{HOST}/{RESULTS}" if by_url else RESULTS,
+        cache_dir=CACHE,
         log_dir=LOGS,
         model="small",
         image_size=32,
         classes=CLASSES,
         batch_size=BATCH,
-        val_batch_size=BATCH,
+        val_batch_size=VAL_BATCH,
         epochs=epochs,
-        warmup_epochs=WARMUP_EPOCHS,
+        warmup_epochs=WARMUP_EPOCHS.get(cluster.name, 1),
         base_lr=BASE_LR,
+        **({"seed": RANK} if by_url else {}),
     )
     # Augmentation blurs the colours of images: two digits of them stay.
-    return replace(cluster, arguments=arguments, folders=Folders(data_url, RESULTS, LOGS), digits=2)
+    return replace(cluster, arguments=arguments, folders=Folders(IMAGES, RESULTS, LOGS), digits=2)
 
 
-_fresh = tuple(_on(cluster) for cluster in training.CLUSTERS)
-_nowhere = replace(_on(training.CLUSTERS[0], data_url=f"{IMAGES}-that-are-not-there"), name="no-data", reserved=True)
-_resumed = replace(_on(training.CLUSTERS[1], epochs=EPOCHS + 1), name="resumed", reserved=True, after="two-hosts")
+def _resumed(name: str, first: Topology) -> Topology:
+    """Return a cluster that trains on in the folders of the training that has ended on another one."""
+    return replace(_on(first, EPOCHS + 1), name=name, reserved=True, after=first.name)
 
-FRESH = (*_fresh, _nowhere)  # each trained on from the beginning, and once where no data can be copied
-RESUMED = (*FRESH, _resumed)  # and once more where training has ended before
+
+_one_host, _two_hosts, _three_ranks = map(_on, training.CLUSTERS)
+_unreached = replace(
+    _on(Topology("unreached", "2 hosts with 2 ranks each, one of which cannot reach the store", 2, 2, 0)),
+    reserved=True,
+    unreached=UNREACHED,
+)
+
+# Each trained on from the beginning, and one where the data cannot be copied to one of two hosts.
+FRESH = (_one_host, _two_hosts, _three_ranks, _unreached)
+# Before step 10, a training on one host alone can be resumed.
+SHARED = (
+    *FRESH,
+    _resumed("resumed-on-one-host", _one_host),
+)
+# And once more where training has ended before, and the newest checkpoint is not the last one by its name.
+_found = replace(
+    _resumed("resumed", _two_hosts),
+    arguments=_on(training.CLUSTERS[1], NEWEST + 1).arguments,
+    found=Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftover=NEWEST + 1),  # not in the order of time
+)
+RESUMED = (*FRESH, _found)
+FIRST = {cluster.name: cluster.after for cluster in (*SHARED, *RESUMED) if cluster.after}  # what each one resumes

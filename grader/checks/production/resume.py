@@ -1,133 +1,296 @@
-"""The check of step 10: checkpoints, and training that resumes from the last one."""
+"""The checks of step 10: checkpoints, and training that resumes from the newest one.
 
+A program is run on two hosts, and then started again in the same folders. In between the judge adds copies of
+checkpoints: that of the first epoch is named like the ninth, that of the last like the tenth, and the other host gets a
+file that is named like a newer one.
+"""
+
+import ast
+import re
 from pathlib import Path
 
 from grader.checks.part import Finding
-from grader.checks.production.program import EPOCHS, RESUMED, part
-from grader.checks.training import close, trained
-from grader.facts import HorovodRank, HorovodRuns, State
+from grader.checks.production.program import EPOCHS, NEWEST, RESUMED, part
+from grader.checks.training import close
+from grader.facts import State
+from grader.job import CHECKPOINT
 from grader.runner.reading import Source
+from grader.runs import HorovodRank, HorovodRuns
 
-CHECKPOINT = "checkpoint-"  # what the names of checkpoints begin with
+SAVERS = "save", "ModelCheckpoint", "save_weights", "SaveCheckpoint"  # where scripts save
+SETTERS = "load_model", "load_weights", "set_weights", "initial_epoch"  # and where they load
+
+
+# --- How checkpoints are written --------------------------------------------------------------------------------------
 
 
 @part.check(
     10,
-    needs={8},
+    points=2,
+    asks=("at the end of each epoch", "training is saved after every epoch"),
     clusters=RESUMED,
-    hint="Let rank 0 look for the checkpoint, tell its epoch by broadcast_object, and load the file on every rank. "
-    "Rank 0 alone saves: under another name first, which it then renames.",
+    hint="Save in the callback's on_epoch_end, in each epoch, whatever its metrics are.",
 )
-def resumed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """Started again, all ranks go on from rank 0's last whole checkpoint, weights and optimizer alike.
+def saved_each_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Rank 0 saves a checkpoint at the end of every epoch.
 
-    Looks at how checkpoints were written, and compares where the second run began with where the first one ended.
+    Looks at which files of --log-dir are new when all callbacks have ended an epoch.
     """
     for ranks in runs.topologies.values():
-        stop = trained(ranks)
-        if stop:
-            return stop
-        finding = _writing(ranks, source)
-        if finding:
-            return finding
-    again = runs.reserved.get("resumed")
-    if not again:
-        return Finding("Cannot be told: the program was not started a second time.", unclear=True)
-    return _restart(runs.topologies["two-hosts"], again, source)
-
-
-def _writing(ranks: list[HorovodRank], source: Source) -> Finding | None:
-    """How checkpoints were written, and by which ranks."""
-    line = source.line_of("save", "ModelCheckpoint", "save_weights", "SaveCheckpoint")
-    cut_short = Finding(f"The program does not get to its end ({ranks[0].topology}).", untold=True)
-    files = ranks[0].facts.files
-    if not files:
-        return cut_short
-    names = {name for name in files.left if Path(name).name.startswith(CHECKPOINT)}
-    if not names:
-        return Finding(f"{ranks[0].where} leaves no checkpoint. Expected: one after every epoch.", line)
-    for rank in ranks[1:]:
-        if not rank.facts.files:
-            return cut_short
-        if rank.facts.files.wrote_checkpoints:
-            return Finding(f"{rank.where} writes checkpoints too. Expected: rank 0 alone.", line)
-    direct = sorted(names & set(files.overwritten))
-    if direct:
-        return Finding(
-            f"{direct[0]} has its name while it is being written: whoever is killed then leaves half a file that is "
-            "taken for a checkpoint. Expected: another name, until it is whole.",
-            line,
-        )
+        rank = ranks[0]
+        epochs = rank.facts.fits[0].epochs if rank.facts.fits else []
+        for number, epoch in enumerate(epochs, 1):
+            if epoch.saved is not None and not epoch.saved:
+                message = (
+                    f"{rank.where} ends epoch {number} without a new file in --log-dir whose name begins with "
+                    f"{CHECKPOINT}. Expected: a checkpoint after every epoch."
+                )
+                return Finding(message, source.line_of(*SAVERS))
+        if not epochs or epochs[-1].saved is None:
+            return _cut_short(ranks)
     return None
 
 
-def _restart(before: list[HorovodRank], after: list[HorovodRank], source: Source) -> Finding | None:
-    """Where the second run began, compared with where the first one ended."""
-    finding = _first_epoch(after, source.line_of("initial_epoch", "load_model", "broadcast_object"))
-    if finding:
-        return finding
-    line = source.line_of("load_model", "load_weights", "set_weights", "initial_epoch")
-    return _restored(before[0].facts.fits[0].end, after[0].facts.fits[0].begin, line) or _alike(after, line)
+@part.check(
+    10,
+    points=2,
+    asks=("first under another name, which is then changed into the checkpoint's",),
+    hint="Save under a name that no checkpoint has, in the same folder. Path.replace then changes it.",
+)
+def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """A file has a checkpoint's name only once it is whole.
+
+    Looks at which files rank 0 opened for writing, by whatever library.
+    """
+    seen = False
+    for name, ranks in runs.topologies.items():
+        should = expected.topologies[name][0].facts.fits
+        own = ranks[0].facts.fits
+        known = {saved for epoch in should[0].epochs for saved in epoch.saved or []} if should else set()
+        saved = {saved for epoch in own[0].epochs for saved in epoch.saved or []} if own else set()
+        direct = sorted((saved & known or saved) & set(own[0].wrote)) if own else []
+        if direct:
+            message = (
+                f"{ranks[0].where} writes {direct[0]} under this name: a kill in mid-write leaves a truncated file "
+                "that looks like a checkpoint. Expected: another name until the file is whole, then a rename."
+            )
+            return Finding(message, source.line_of(*SAVERS))
+        seen |= bool(saved)
+    return None if seen else Finding("Not checked: the program leaves no checkpoint.", untold=True)
 
 
-def _first_epoch(after: list[HorovodRank], line: int | None) -> Finding | None:
-    """Whether all ranks begin with the epoch after the last one of the first run, and get to their end."""
-    if any(rank.ended_for for rank in after):
-        places = ", ".join(f"rank {rank.number} is in {rank.collective or 'no collective'}" for rank in after)
-        return Finding(
-            f"Started again, the ranks wait for each other for good: {places}. Expected: all of them load rank 0's "
-            "checkpoint and go on from its epoch.",
-            line,
-        )
+@part.check(
+    10,
+    points=1,
+    asks=("Let rank 0, and no other rank, save by your callback.",),
+    hint="Append the callback to the list only where hvd.rank() is 0.",
+)
+def one_writer(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """No rank but rank 0 writes checkpoints."""
+    for ranks in runs.topologies.values():
+        for rank in ranks[1:]:
+            fit = rank.facts.fits[0] if rank.facts.fits else None
+            if fit and (fit.wrote or fit.renamed):
+                message = f"{rank.where} writes {(fit.wrote or fit.renamed)[0]}. Expected: rank 0 alone saves."
+                return Finding(message, source.line_of(*reversed(SAVERS)), explains=True)
+    for ranks in runs.topologies.values():
+        if not all(rank.facts.fits and rank.facts.fits[0].epochs for rank in ranks):
+            return _cut_short(ranks)
+        if not any(epoch.saved for epoch in ranks[0].facts.fits[0].epochs):
+            return Finding(f"Not checked: {ranks[0].where} saves no checkpoint.", untold=True)
+    return None
+
+
+# --- Where a restart resumes ------------------------------------------------------------------------------------------
+
+
+@part.check(
+    10,
+    points=2,
+    asks=(
+        "Import `broadcast_object`",
+        "Another collective is as good.",
+        "Let rank 0 alone look for the newest checkpoint, which is the one after the most epochs",
+        "Files on other hosts do not count",
+        "a job that is started again goes on from there",
+        "All ranks have to agree then",
+        "only rank 0 has written checkpoints",
+    ),
+    hint="Rank 0 compares the numbers in the names and sends the highest by broadcast_object. All ranks give it to "
+    "model.fit as initial_epoch.",
+)
+def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Started again, all ranks resume after the epoch of rank 0's newest checkpoint."""
+    after = _again(runs)
+    if isinstance(after, Finding):
+        return after
+    newest, original = _newest(runs)  # one who counts checkpoints, or keeps the number elsewhere, does not see copies
+    began = {rank.number: rank.facts.fits[0].initial_epoch for rank in after if rank.facts.fits}
+    wrong = [epoch for epoch in began.values() if epoch not in (newest, original)]
+    if wrong or len({*began.values()}) > 1:
+        which = " and ".join(f"rank {number} with epoch {epoch + 1}" for number, epoch in began.items())
+        message = f"Started again, {which.replace(' with', ' begins with', 1)}. Rank 0's newest checkpoint is that "
+        message += f"after epoch {newest}. Expected: epoch {newest + 1} on every rank."
+        if newest == NEWEST and {*began.values()} == {NEWEST - 1}:
+            message += f" As text, {NEWEST - 1} sorts after {NEWEST}; and the file written last need not be it."
+        if NEWEST + 1 in wrong:
+            message += f" Rank 1's host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
+        return Finding(message, _line_of_epoch(after, source))
     for rank in after:
-        where = f"Started again after {EPOCHS} epochs, rank {rank.number}"
         if not rank.facts.fits:
-            why = f": {rank.error}" if rank.error else "."
-            return Finding(f"{where} does not get as far as training{why}", rank.error_line or line)
-        fit = rank.facts.fits[0]
-        if fit.initial_epoch != EPOCHS:
-            began = fit.initial_epoch + 1
-            return Finding(f"{where} begins with epoch {began}. Expected: epoch {EPOCHS + 1}, on every rank.", line)
-        if rank.error or rank.exit:
-            return Finding(f"{where} fails: {rank.error or rank.exit}", rank.error_line)
+            return _not_training(rank)
     return None
 
 
-def _restored(end: State | None, begin: State, line: int | None) -> Finding | None:
-    """Whether rank 0 begins with what it ended with."""
+@part.check(
+    10,
+    points=2,
+    asks=(
+        "the whole model",
+        "on everything that the checkpoint holds",
+        "the weights and the optimizer of the checkpoint",
+    ),
+    needs=(goes_on,),
+    hint="model.save keeps weights and optimizer; hvd.load_model restores both. Use the model that it returns.",
+)
+def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Started again, rank 0 has the weights and the optimizer that it ended with."""
+    after = _again(runs)
+    if isinstance(after, Finding):
+        return after
+    if not after[0].facts.fits:
+        return _not_training(after[0])
+    end, begin = runs.topologies["two-hosts"][0].facts.fits[0].end, after[0].facts.fits[0].begin
+    line = source.line_of(*SETTERS)
     if end is None:
-        return Finding("The first training does not get to its end.", untold=True)
+        return Finding("Not checked: the first training does not end.", untold=True)
     if not close(end.weights, begin.weights):
-        return Finding("Started again, rank 0 does not have the weights of its last checkpoint.", line)
-    if end.iterations != begin.iterations or not close(end.slots, begin.slots):
-        return Finding(
-            "Started again, rank 0 has the weights of its last checkpoint but a new optimizer: "
-            f"{begin.iterations} iterations, and no momentum. Expected: {end.iterations}, and the momentum.",
-            line,
-        )
+        message = "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the "
+        return Finding(f"{message}weights with which the last epoch ended.", line)
+    lost = _lost(end, begin)
+    if lost:
+        message = f"Started again, rank 0 has the weights of its newest checkpoint, but {lost}. "
+        return Finding(f"{message}Expected: the optimizer as it was.", line)
     return None
+
+
+@part.check(
+    10,
+    points=1,
+    asks=("send its bytes to all ranks, and every rank load the model from them",),
+    hint="broadcast_object sends the bytes of rank 0's file. Every rank writes them to a temporary file and gives its "
+    "name to hvd.load_model.",
+)
+def loaded_everywhere(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Started again, every rank loads rank 0's checkpoint, and the ranks train on alike to the end."""
+    after = _again(runs)
+    if isinstance(after, Finding):
+        return after
+    return _ended(after, source) or _alike(after, source.line_of(*SETTERS))
+
+
+def _cut_short(ranks: list[HorovodRank]) -> Finding:
+    return Finding(f"Not checked: training does not get to the end of its epochs ({ranks[0].topology}).", untold=True)
+
+
+def _not_training(rank: HorovodRank) -> Finding:
+    return Finding(f"Not checked: started again, rank {rank.number} does not reach training.", untold=True)
+
+
+def _again(runs: HorovodRuns) -> list[HorovodRank] | Finding:
+    """Return the ranks of the second run, or a Finding where there was nothing to resume from."""
+    before, after = runs.topologies.get("two-hosts", []), runs.reserved.get("resumed", [])
+    fits = [rank.facts.fits[0] if rank.facts.fits else None for rank in before]
+    if not all(fit and len(fit.epochs) >= EPOCHS and fit.epochs[-1].saved is not None for fit in fits):
+        return Finding("Not checked: the first training does not get to its end (2 hosts).", untold=True)
+    if len(after) != len(before) or not after:
+        return Finding("Not checked: the program was not started a second time.", unclear=True)
+    return after
+
+
+def _newest(runs: HorovodRuns) -> tuple[int, int]:
+    """Return after how many epochs the newest checkpoint is that a restart finds, and what it was called at first."""
+    before = runs.topologies["two-hosts"][0].facts
+    names = {name for epoch in before.fits[0].epochs for name in epoch.saved or []}
+    names |= {Path(name).name for name in before.files.left} if before.files else set()
+    for epoch in range(EPOCHS, 0, -1):
+        if any(re.fullmatch(rf"{CHECKPOINT}{epoch}(\.\w+)?", name) for name in names):
+            return NEWEST - EPOCHS + epoch, epoch
+    return EPOCHS, EPOCHS
+
+
+def _line_of_epoch(after: list[HorovodRank], source: Source) -> int | None:
+    """Return the line where model.fit is given its first epoch, or where that comes from; that of model.fit if none."""
+    fit = next((rank.facts.lines["fit"] for rank in after if "fit" in rank.facts.lines), None)
+    given = source.keyword("initial_epoch", fit)
+    if given is None:
+        return fit
+    return (source.line_of(given.id) if isinstance(given, ast.Name) else None) or given.lineno
+
+
+def _lost(end: State, begin: State) -> str | None:
+    """Say what of the optimizer is not as it was."""
+    lost = []
+    if end.iterations != begin.iterations:
+        lost.append(f"its optimizer counts {begin.iterations} iterations in place of {end.iterations}")
+    if not close(end.slots, begin.slots):
+        lost.append("the optimizer's momentum is " + ("another one" if any(begin.slots) else "0"))
+    return ", and ".join(lost)
+
+
+def _ended(after: list[HorovodRank], source: Source) -> Finding | None:
+    """Return why the second run does not run to its end, if it does not: the first error that no other rank caused."""
+    line = source.line_of(*SETTERS)
+    for rank in sorted(after, key=lambda rank: bool(rank.causes & {"shut down", "connection"})):
+        if rank.error:
+            has = ""
+            if rank.number and "no file" in rank.causes:
+                has = " Its host has no such file."
+            elif rank.number and rank.error_kind == "OSError":
+                has = f" Its host has a file of another run, {CHECKPOINT}{NEWEST + 1}.h5, and no checkpoint."
+            error = rank.error.rstrip(".")
+            if "shut down" in rank.causes:
+                error = "it waits in a collective for a rank that has ended already"
+            message = f"Started again, rank {rank.number} fails: {error}.{has}"
+            return Finding(f"{message} Expected: every rank resumes from rank 0's checkpoint.", rank.error_line or line)
+    if any(rank.ended_for for rank in after):
+        places = ", ".join(f"rank {rank.number} {_place(rank)}" for rank in after)
+        message = f"Started again, the ranks never end: {places}. Expected: all of them load rank 0's checkpoint."
+        return Finding(message, line)
+    for rank in after:
+        if rank.exit or not rank.facts.fits:
+            message = f"Started again, rank {rank.number} ends with exit status {rank.exit}"
+            return Finding(f"{message}, {'in' if rank.facts.fits else 'before'} training.", line)
+    return None
+
+
+def _place(rank: HorovodRank) -> str:
+    if not rank.ended_for:
+        return "has ended"
+    return f"waits in {rank.collective}" if rank.collective else "is in no collective"
 
 
 def _alike(after: list[HorovodRank], line: int | None) -> Finding | None:
     """Whether all ranks begin alike, and stay so."""
-    for rank in after[1:]:
-        if rank.facts.fits[0].begin.variables != after[0].facts.fits[0].begin.variables:
+    fits = [rank.facts.fits[0] for rank in after]
+    for rank, fit in zip(after[1:], fits[1:], strict=True):
+        if fit.begin.variables != fits[0].begin.variables:
             return Finding(
-                f"Started again, rank {rank.number} has an optimizer with other variables than rank 0's, and Horovod "
-                "would match them by their names: where training runs as a graph, both wait for good. Expected: the "
-                "checkpoint loaded on every rank.",
+                f"Started again, the variables of rank {rank.number}'s optimizer have other names than those of rank "
+                "0's. Horovod matches them by name, so where training runs as a graph, the ranks deadlock. Expected: "
+                "the checkpoint loaded on every rank.",
                 line,
             )
-    for number, batches in enumerate(zip(*(rank.facts.fits[0].batches for rank in after), strict=False), 1):
-        if any(batch.after is None for batch in batches):
-            continue  # an exception of the script's ended it
+    for number, batches in enumerate(zip(*(fit.batches for fit in fits), strict=False), 1):
         for rank, batch in zip(after, batches, strict=True):
+            if batch.after is None or batches[0].after is None:
+                continue
             same = close(batches[0].after, batch.after), close(batches[0].slots, batch.slots)
-            for alike, name in zip(same, ("weights", "optimizer"), strict=True):
+            for alike, name in zip(same, ("weights", "momentum"), strict=True):
                 if not alike:
                     return Finding(
-                        f"Started again, rank {rank.number} has {name} after batch {number} that are not those of "
-                        "rank 0. Expected: the checkpoint's on every rank, and gradients that are averaged as before.",
+                        f"Started again, rank {rank.number}'s {name} after batch {number} differ from rank 0's. "
+                        "Expected: the checkpoint on every rank, and gradients that are averaged as before.",
                         line,
                     )
     return None

@@ -1,88 +1,303 @@
-"""The check of step 9: a share of the images for every rank."""
+"""The checks of step 9: a share of the images for every rank, in training and in validation.
 
-from collections import Counter
+What is expected is counted out from the judge's own images: any right script takes each of them once per epoch, apart
+from the few that do not come out even.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import combinations, product
 
 from grader.checks.part import Finding
-from grader.checks.production.program import part
+from grader.checks.production.program import FIRST, SHARED, VAL_BATCH, part
+from grader.checks.production.staging import staged
 from grader.checks.training import trained
-from grader.facts import HorovodRuns
+from grader.facts import Epoch
 from grader.job import BATCH
 from grader.runner.reading import Source
 from grader.runner.synthetic_data import TRAIN_IMAGES, VAL_IMAGES
+from grader.runs import HorovodRuns
+
+# Training images that a right script may lose where shares are cut in another place than steps: see Drawn.lost.
+SLACK = 1
+# A share has the order of another one where a longer part of it than this is in both, image by image.
+ALIKE = 0.85
+
+
+@dataclass
+class Drawn:
+    """The images that each rank drew in an epoch, in order; how many images there are; and the size of a batch."""
+
+    epoch: int
+    cluster: str  # in words
+    shares: list[list[str]]
+    images: int
+    batch: int
+
+    @property
+    def where(self) -> str:
+        """The epoch and its cluster, in words."""
+        return f"epoch {self.epoch} ({self.cluster})"
+
+    @property
+    def distinct(self) -> int:
+        """How many images at least one rank drew."""
+        return len({image for share in self.shares for image in share})
+
+    @property
+    def total(self) -> int:
+        """How many images all ranks drew, counted as often as they did."""
+        return sum(map(len, self.shares))
+
+    @property
+    def steps(self) -> list[int]:
+        """How many batches each rank drew."""
+        return [-(-len(share) // self.batch) for share in self.shares]
+
+    @property
+    def lengths(self) -> list[int]:
+        """How many images each rank drew."""
+        return [len(share) for share in self.shares]
+
+    @property
+    def uneven(self) -> bool:
+        """Whether the ranks drew different numbers of images."""
+        return len(set(self.lengths)) > 1
+
+    @property
+    def lost(self) -> int:
+        """How many images were left out while others were drawn again."""
+        return min(self.total, self.images) - self.distinct
+
+    @property
+    def too_many(self) -> bool:
+        """Whether the ranks drew more images than it takes to fill the last batches."""
+        return self.total >= self.images + len(self.shares) * self.batch
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the ranks left out more images than those of a last step that is not full."""
+        return self.total <= self.images - len(self.shares) * self.batch
+
+    def repetition(self) -> str:
+        """Say which images were drawn more than once, and by which ranks."""
+        alike, one, other = max(
+            (len({*self.shares[one]} & {*self.shares[other]}), one, other)
+            for one, other in combinations(range(len(self.shares)), 2)
+        )
+        again, rank = max((len(share) - len(set(share)), number) for number, share in enumerate(self.shares))
+        if again > alike:
+            return f"rank {rank} takes {_images(again)} more than once"
+        return f"ranks {one} and {other} both take the same {_images(alike).removeprefix('1 ')}"
+
+
+def _drawn(runs: HorovodRuns, of: Callable[[Epoch], list[str]], images: int, batch: int) -> Iterator[list[Drawn]]:
+    """Yield the epochs of each topology."""
+    for ranks in runs.topologies.values():
+        epochs = zip(*(rank.facts.fits[0].epochs for rank in ranks), strict=False)
+        yield [
+            Drawn(number, ranks[0].topology, [of(own) for own in epoch], images, batch)
+            for number, epoch in enumerate(epochs, 1)
+        ]
+
+
+def _training(runs: HorovodRuns) -> list[list[Drawn]]:
+    return list(_drawn(runs, lambda epoch: epoch.images, TRAIN_IMAGES, BATCH))
 
 
 @part.check(
     9,
-    needs={8},
+    points=2,
+    asks=(
+        "**all ranks shuffle alike**",
+        "write a generator that is given epochs",
+        "Shuffle the numbers of all images, with the epoch as the seed.",
+        "Take every `hvd.size()`-th, from number `hvd.rank()` on, and yield the batches of these.",
+    ),
+    needs=(staged,),
+    clusters=SHARED,
     figure="images_trained_on",
-    hint="Shuffle with a seed that is the same on all ranks and another one in each epoch, then take every "
-    "hvd.size()-th image, from number hvd.rank() on.",
+    hint="All ranks need the same order, so its seed may not differ from rank to rank: neither args.seed nor hash() of "
+    "a text will do. Each rank takes every hvd.size()-th image of it, from number hvd.rank() on.",
 )
 def shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """In every epoch the ranks share all images out among them, each in an order that is new.
-
-    What is expected is counted out from the judge's own images, as any right solution does.
-    """
-    line = source.line_of("share_of", "shard", "permutation", "shuffle", "train_iter")
-    never = []
-    for ranks in runs.topologies.values():
-        stop = trained(ranks)
-        if stop:
-            return stop
-        where = ranks[0].topology
-        epochs = list(zip(*(rank.facts.fits[0].epochs for rank in ranks), strict=False))
-        for number, epoch in enumerate(epochs, 1):
-            finding = _epoch(f"epoch {number}, {where}", [own.images for own in epoch], line)
-            if finding:
-                return finding
-            finding = _validation(f"epoch {number}, {where}", [own.validation_images for own in epoch], source)
-            if finding:
-                return finding
-        for rank in ranks:
-            first, second, *_ = [own.images for own in rank.facts.fits[0].epochs] + [[], []]
-            if first and first == second:
-                message = f"{rank.where} trains on its images in the same order in every epoch. Expected: a new one."
-                return Finding(message, line)
-        seen = {image for epoch in epochs for own in epoch for image in own.images}
-        never.append(TRAIN_IMAGES - len(seen))
-    if all(never):
-        return Finding(
-            f"No rank ever trains on {never[0]} of the {TRAIN_IMAGES} images, in no epoch. Expected: what does not "
-            "come out even is shared out too, or left out by turns.",
-            line,
-        )
+    """In every epoch the ranks' shares are cut from one order and do not overlap"""
+    stop = trained(runs.ranks())
+    if stop:
+        return stop
+    line = source.line_of("default_rng", "permutation", "shuffle", "shard", "share_of", "train_iter")
+    # An epoch that begins with what the one before it has left shows its steps to be wrong, not its shares.
+    aligned = (drawn for epochs in _training(runs) for drawn in epochs if drawn.lengths == epochs[0].lengths)
+    for drawn in aligned:
+        if drawn.lost > SLACK:
+            left = TRAIN_IMAGES - drawn.distinct
+            message = f"In {drawn.where}, {drawn.repetition()}, and no rank takes {left} of the {TRAIN_IMAGES} images."
+            return Finding(f"{message} Expected: every image once, on one of the ranks.", line)
     return None
 
 
-def _epoch(where: str, shares: list[list[str]], line: int | None) -> Finding | None:
-    """Compare the images of all ranks in an epoch."""
-    size = len(shares)
-    steps = {-(-len(share) // BATCH) for share in shares}
-    if len(steps) > 1:
-        message = f"The ranks take different numbers of steps: {sorted(steps)} ({where}). Expected: the same on all."
-        return Finding(message, line)
-    holders = Counter(image for share in shares for image in set(share))
-    twice = sum(1 for count in holders.values() if count > 1)
-    total = sum(map(len, shares))
-    if total > TRAIN_IMAGES + size * BATCH:
-        message = f"The ranks together train on {total} images, where there are {TRAIN_IMAGES} ({where})."
-        return Finding(f"{message} Expected: each rank its share.", line)
-    if twice >= size:
-        message = f"{twice} of {len(holders)} images are trained on by more than one rank ({where})."
-        return Finding(f"{message} Expected: shares that do not overlap.", line)
-    if len(holders) <= TRAIN_IMAGES - size * BATCH:
-        message = f"The ranks together train on {len(holders)} of {TRAIN_IMAGES} images ({where})."
-        return Finding(f"{message} Expected: on all of them.", line)
+@part.check(
+    9,
+    points=2,
+    asks=(
+        "Take the first ones again, until all ranks can have as many.",
+        "say how many steps that is",
+        "the same number of steps",
+    ),
+    needs=(staged,),
+    figure="images_trained_on",
+    hint="A rank's share is the images divided by hvd.size(), rounded up, and its steps are the share divided by the "
+    "batch size, rounded up.",
+)
+def share_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Every rank takes the steps of its share: as many as every other, and one pass over all images together"""
+    stop = trained(runs.ranks())
+    if stop:
+        return stop
+    line = source.line_of("steps_per_epoch", "steps_of", "train_iter")
+    for epochs in _training(runs):
+        for drawn in epochs:
+            steps = f"{drawn.steps[0]} steps per epoch"
+            if drawn.uneven:
+                taken = f"{_listed(drawn.lengths)} images, in {_listed(drawn.steps)} steps"
+                return Finding(f"In {drawn.where}, the ranks take {taken}. Expected: as many on every rank.", line)
+            if drawn.too_many or drawn.too_few:
+                message = f"With {steps}, all ranks together take {drawn.total} images in {drawn.where}."
+                images = f"the {TRAIN_IMAGES} images of the data set, up to a step's remainder"
+                return Finding(f"{message} Expected: {images}.", line)
+            if drawn.lengths != epochs[0].lengths:
+                message = f"With {steps}, rank 0 takes {epochs[0].lengths[0]} images in {epochs[0].where} and then "
+                message += (
+                    f"{drawn.lengths[0]}. Expected: as many steps as its share has batches, or what is left of a "
+                )
+                return Finding(f"{message}share is taken in the next epoch.", line)
     return None
 
 
-def _validation(where: str, shares: list[list[str]], source: Source) -> Finding | None:
-    """Compare the images that the ranks validate on in an epoch: shares, or all images on each."""
+@part.check(
+    9,
+    points=2,
+    asks=("every epoch has another order, and other shares",),
+    needs=(staged,),
+    hint="Shuffle the numbers of all images first, in each epoch by another seed, and take the rank's share of them "
+    "then. What is left over is then another image each time.",
+)
+def new_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Every epoch has another order and other shares, and each image is used in time"""
+    stop = trained(runs.ranks())
+    if stop:
+        return stop
+    line = source.line_of("default_rng", "permutation", "shuffle", "shard", "share_of", "train_iter")
+    several = [epochs for epochs in _training(runs) if len(epochs) > 1]
+    if not several:
+        return Finding("Not checked: no rank reaches a second epoch.", untold=True)
+    for first, second, *_ in several:
+        for rank, other in product(range(len(first.shares)), repeat=2):
+            if _in_one_order(first.shares[other], second.shares[rank]):
+                whose = "it" if rank == other else f"rank {other}"
+                message = f"In epoch 2 ({first.cluster}), rank {rank} takes its images in the order that {whose} had in"
+                return Finding(f"{message} epoch 1. Expected: another order in each epoch.", line)
+    if all({*once} == {*again} for first, second, *_ in several for once, again in _pairs(first, second)):
+        message = f"Every rank takes the same images in epochs 1 and 2 ({several[0][0].cluster})."
+        return Finding(f"{message} Expected: shares that are cut after shuffling, other ones in each epoch.", line)
+    ranks = [*runs.ranks(), *(rank for name in FIRST for rank in runs.reserved.get(name, []))]
+    used = {image for rank in ranks for fit in rank.facts.fits for epoch in fit.epochs for image in epoch.images}
+    if len(used) < TRAIN_IMAGES:
+        message = f"{TRAIN_IMAGES - len(used)} of {TRAIN_IMAGES} images are never used, in any epoch on any cluster."
+        return Finding(f"{message} Expected: share out the remainder too, or leave out other images each time.", line)
+    return None
+
+
+@part.check(
+    9,
+    points=2,
+    asks=("Train on the epochs from `initial_epoch` on",),
+    needs=(staged,),
+    hint="The generator for model.fit counts epochs from initial_epoch on, and the number of an epoch is the seed "
+    "of its order.",
+)
+def resumed_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """A training that is resumed continues with the orders of later epochs"""
+    name = next((name for name in FIRST if runs.reserved.get(name)), None)
+    if not name:
+        return Finding("Not checked: the program was not started a second time.", untold=True)
+    before, after = runs.topologies[FIRST[name]], runs.reserved[name]
+    if trained(before) or trained(after):
+        failed = next((rank for rank in after if rank.error), None)
+        why = f" Rank {failed.number} fails: {failed.error}" if failed else ""
+        return Finding(f"Not checked: started again, the ranks do not reach training.{why}", untold=True)
+    line = source.line_of("count", "share_of", "default_rng", "fit")
+    for rank, again in zip(before, after, strict=True):
+        fit = again.facts.fits[0]
+        for later, own in enumerate(fit.epochs, fit.initial_epoch):
+            for number, epoch in enumerate(rank.facts.fits[0].epochs):
+                if own.images and number != later and own.images == epoch.images:
+                    message = (
+                        f"Started again, rank {again.number} has the order of epoch {number + 1} in epoch {later + 1}."
+                    )
+                    return Finding(f"{message} Expected: the order of epoch {later + 1}.", line)
+    return None
+
+
+@part.check(
+    9,
+    points=2,
+    asks=(
+        "Validate on shares too, in one pass",
+        "so that every validation sees all images",
+        "may be left out here too",
+    ),
+    needs=(staged,),
+    hint="Give validation_data a generator of val_iter's shares, with the same epoch again and again, and "
+    "validation_steps as many steps as such a share has.",
+)
+def validation_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Every validation is one pass over all images, a share on each rank"""
+    stop = trained(runs.ranks())
+    if stop:
+        return stop
     line = source.line_of("validation_data", "val_iter")
-    holders = Counter(image for share in shares for image in set(share))
-    if all(len(share) >= VAL_IMAGES for share in shares):  # as many as there are, on every rank
-        return None
-    if sum(count > 1 for count in holders.values()) >= len(shares) or len(holders) <= VAL_IMAGES - len(shares) * BATCH:
-        message = f"All ranks together validate on {len(holders)} of {VAL_IMAGES} images ({where})."
-        return Finding(f"{message} Expected: on all of them, each rank on its share.", line)
+    used = {image for epochs in _training(runs) for drawn in epochs for share in drawn.shares for image in share}
+    for epochs in _drawn(runs, lambda epoch: epoch.validation_images, VAL_IMAGES, VAL_BATCH):
+        for drawn in epochs:
+            known = len(used & {image for share in drawn.shares for image in share})
+            if known:
+                message = f"In {drawn.where}, the ranks validate on {_images(known)} that they train on."
+                return Finding(f"{message} Expected: images of val_iter alone.", line)
+            finding = _validation(drawn, line, source.line_of("validation_steps") or line)
+            if finding:
+                return finding
     return None
+
+
+def _validation(drawn: Drawn, line: int | None, steps_line: int | None) -> Finding | None:
+    """Compare the images that the ranks validate on in an epoch."""
+    each = f"the ranks validate on {_listed(drawn.lengths)} images"
+    if drawn.uneven or drawn.too_many or drawn.too_few:
+        message = f"In {drawn.where}, {each}, where there are {VAL_IMAGES}."
+        return Finding(f"{message} Expected: one pass over all of them together, a share on each rank.", steps_line)
+    if drawn.lost > 0:
+        message = (
+            f"In {drawn.where}, {drawn.repetition()} for validation, and no rank takes {VAL_IMAGES - drawn.distinct}"
+        )
+        return Finding(f"{message} of the {VAL_IMAGES}. Expected: every image once, on one of the ranks.", line)
+    return None
+
+
+def _in_one_order(once: list[str], again: list[str]) -> bool:
+    """Whether nearly all images of a share come one after another in another share, too."""
+    together = SequenceMatcher(None, once, again, autojunk=False).find_longest_match().size
+    return together > ALIKE * len(again)
+
+
+def _pairs(first: Drawn, second: Drawn) -> Iterator[tuple[list[str], list[str]]]:
+    return zip(first.shares, second.shares, strict=True)
+
+
+def _images(count: int) -> str:
+    return "1 image" if count == 1 else f"{count} images"
+
+
+def _listed(numbers: list[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"

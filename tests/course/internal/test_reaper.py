@@ -1,8 +1,12 @@
 """The reaper: it passes on output and exit status, and leaves no process of the command."""
 
+import os
 import signal
+import subprocess
 import sys
+from pathlib import Path
 
+import psutil
 import pytest
 
 from course.internal.reaper import Reaped
@@ -45,3 +49,37 @@ def test_a_process_that_the_command_leaves_behind_is_killed(leftovers):
     assert command.wait() == 0
     command.close()
     assert leftovers() == []
+
+
+# Leaves a temporary file, and then waits to be killed.
+LEAVES_A_FILE = """
+import os, signal, tempfile
+print(tempfile.NamedTemporaryFile(delete=False).name, flush=True)
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("end", [Reaped.close, lambda command: os.kill(_child(command), signal.SIGKILL)])
+def test_temporary_files_are_removed(leftovers, end):
+    command = Reaped([sys.executable, "-c", LEAVES_A_FILE])
+    left = Path(command.output.readline().decode().strip())
+    assert left.exists()
+    end(command)
+    command.wait()
+    command.close()
+    assert not left.parent.exists() and leftovers() == []
+
+
+def test_temporary_files_are_removed_after_the_owner_was_killed(leftovers):
+    owner = f"from course.internal.reaper import Reaped\ncommand = Reaped({[sys.executable, '-c', LEAVES_A_FILE]})\n"
+    owner += "print(command.output.readline().decode(), end='', flush=True)\nprint(command.output.read())"
+    with subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE) as process:
+        left = Path(process.stdout.readline().decode().strip())
+        assert left.exists()
+        process.kill()
+    assert leftovers() == []
+    assert not left.parent.exists()
+
+
+def _child(command):
+    return psutil.Process(command.pid).children()[0].pid

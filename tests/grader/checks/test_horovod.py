@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from grader.checks.horovod import epochs, updates
 from grader.checks.horovod import ranks as horovod_ranks
-from grader.facts import Batch, Fit, HorovodFacts, Rank, Runs, State
+from grader.facts import Batch, Fit, HorovodFacts, State
 from grader.report import figures
 from grader.runner import reading, synthetic_data
+from grader.runs import Rank, Runs
 
 NOTHING = reading.read("pass")
 vectors = st.lists(st.floats(-10, 10, width=32), min_size=4, max_size=4)
@@ -92,5 +93,5 @@ def test_a_training_of_no_epochs_is_no_pass_and_no_fault_of_the_grader():
     for rank in runs.ranks():
         rank.facts.fits[0].verbose, rank.facts.fits[0].batches = int(not rank.number), []
     runs.topologies["one-host"][0].stdout = "Test accuracy"
-    assert horovod_ranks.one_voice(runs, runs, NOTHING).unclear
+    assert horovod_ranks.rank_0_reports(runs, runs, NOTHING).unclear
     assert figures.draw("weight_distance", runs) == ""

@@ -23,9 +23,10 @@ from tests.conftest import listen_to_interrupts
 from tests.school import School
 
 STEP = get(1)
+CELLS = {release.grade_id(check): check.points for check in checks.of(STEP.number).of(STEP.number)}
 HONEST, STARTER = STEP.solution.read_text(), STEP.starter.read_text()
 SUSPICIOUS = f"import ctypes\n{HONEST}"
-GRADED = [check.step for check in checks.CHECKS.values()]
+GRADED = checks.STEPS
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,7 @@ def test_a_lesson_is_released_with_a_graded_cell_a_check_and_without_the_solutio
     lesson = release.lesson(step)
     named = [cell.metadata.nbgrader for cell in lesson.cells if "nbgrader" in cell.metadata]
     points = {cell["grade_id"]: cell["points"] for cell in named if not cell["solution"]}
-    assert points == {check.step.name: check.points for check in checks.of(step.number).up_to(step.number)}
+    assert points == {release.grade_id(check): check.points for check in checks.of(step.number).up_to(step.number)}
     assert [cell["grade_id"] for cell in named if cell["solution"]] == ["in-your-own-words"]
     assert not any("exercise.solution" in cell.source for cell in lesson.cells)
 
@@ -126,11 +127,12 @@ def test_a_class_from_release_to_released_feedback(engine, known, tmp_path, requ
     done = school.grade(STEP)
     assert done.returncode == 0, done.stderr
     assert "What 3 learners get wrong" in done.stdout
-    assert checks.CHECKS[STEP.number].description in done.stdout
+    assert checks.of(STEP.number).of(STEP.number)[0].description in done.stdout
     assert school.points("alice", STEP) == (10, False)
     assert school.points("bob", STEP) == (0, True), "the answer waits for a person"
     assert school.points("carol", STEP) == (0, True)
-    assert school.gradebook()["carol", "step_01/step_01"] == (0, True)
+    graded = school.gradebook()
+    assert all(graded["carol", f"{STEP.name}/{cell}"] == (0, True) for cell in CELLS)
     school.run("release_feedback", STEP.name)
     school.run("fetch_feedback", STEP.name, cwd=tmp_path / "bob")
     (page,) = (tmp_path / "bob" / STEP.name / "feedback").rglob("*.html")
@@ -205,7 +207,9 @@ def test_whoever_is_stopped_goes_on_where_it_ended(judged, signals, leftovers):
     assert 0 < len(json.loads(record.read_text())) < len(students), "it was stopped on its way"
     assert judged.grade(STEP).returncode == 0
     expected = {(student, "step_01/in-your-own-words"): (0, False) for student in students}
-    expected |= {(student, "step_01/step_01"): ((10, 0)[n % 2], False) for n, student in enumerate(students)}
+    for number, student in enumerate(students):
+        cells = {(student, f"{STEP.name}/{cell}"): ((points, 0)[number % 2], False) for cell, points in CELLS.items()}
+        expected |= cells
     assert judged.gradebook() == expected
     assert leftovers() == []
 

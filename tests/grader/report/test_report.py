@@ -54,6 +54,18 @@ def test_a_check_that_is_not_passed_is_required_in_vain():
         report.require(3)
 
 
+def test_a_check_is_required_by_its_name():
+    outcomes = [Outcome("a", 8, "passed", 5, 5, "", "", None), Outcome("b", 8, "failed", 0, 5, "why", "", None)]
+    report = Report(8, "imagenet_resnet50.py", "failed", 1.0, outcomes)
+    report.require(8, "a")
+    with pytest.raises(NotYetError, match="why"):
+        report.require(8, "b")
+    with pytest.raises(NotYetError, match="why"):
+        report.require(8)
+    with pytest.raises(NotYetError, match="newer than this notebook"):
+        report.require(8, "c")
+
+
 def test_every_figure_that_a_check_names_can_be_drawn():
-    named = {check.figure for check in CHECKS.values() if check.figure}
+    named = {check.figure for check in CHECKS if check.figure}
     assert named == figures.FIGURES.keys()

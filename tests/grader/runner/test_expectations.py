@@ -5,6 +5,7 @@ import shutil
 import msgspec
 import pytest
 
+from course import steps
 from course.steps import SOLUTIONS
 from grader import checks
 from grader.facts import Answer, HorovodFacts, Result, TaskFacts
@@ -36,7 +37,7 @@ def store(tmp_path, monkeypatch):
 
 def of(number, pool, clusters=None):
     part = checks.of(number)
-    return expectations.of(part.of(number).step, clusters or part.clusters(number), pool, part.facts)
+    return expectations.of(steps.get(number), clusters or part.clusters(number), pool, part.facts)
 
 
 def test_what_was_found_is_read_back():

@@ -94,7 +94,8 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
     assert printed(
         pool, "import threading\nfor _ in range(20):\n    threading.Thread(target=print).start()\nprint('fine')"
     )
-    honest = pool.run(steps.get(6).solution.read_text(), "script.py", checks.of(4).clusters(4))
+    clusters = [cluster for cluster in checks.of(4).clusters(4) if not cluster.reserved]
+    honest = pool.run(steps.get(6).solution.read_text(), "script.py", clusters)
     assert all(rank.exit == 0 for ranks in honest.topologies.values() for rank in ranks)
     beside.join()
     assert outcomes[0] in ("time", "overrun", "memory")
@@ -104,6 +105,26 @@ def test_the_fork_server_is_started_again_when_it_is_gone(pool):
     pool.process.kill()
     pool.process.wait()
     assert printed(pool, "print('again')") == ["again", "again"]
+
+
+def test_an_idle_fork_server_gives_its_memory_back_and_the_next_run_starts_it_again():
+    with Pool(idle=0.1) as pool:
+        assert printed(pool, "print('here')") == ["here", "here"]
+        pool.process.wait(60)
+        assert printed(pool, "print('again')") == ["again", "again"]
+
+
+def test_what_a_pool_keeps_is_small(pool):
+    printed(pool, "print()")
+    server = psutil.Process(pool.process.pid)
+    assert server.memory_full_info().pss < 300 * 2**20 and not server.children()
+
+
+def test_no_file_is_left_by_ranks_that_were_killed_without_a_sandbox(leftovers):
+    script = "import os, signal, tempfile\ntempfile.NamedTemporaryFile(delete=False)\nos.kill(os.getpid(), 9)"
+    with Pool(sandboxed=False) as pool:
+        pool.run(script, "script.py", CLUSTERS)
+    assert leftovers() == [] and not list(Path(os.environ["TMPDIR"]).iterdir())
 
 
 def test_a_fault_of_the_grader_is_no_verdict(pool):
@@ -128,25 +149,21 @@ def test_a_busy_machine_makes_a_script_slower_and_does_not_end_it(pool):
     assert [rank.ended_for for rank in answer.topologies["one-host"]] == [None, None]
 
 
+@pytest.mark.parametrize("sandboxed", [True, False])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_all_ends_with_the_grader(number, leftovers):
+def test_all_ends_with_the_grader(number, sandboxed, leftovers):
     code = "from grader.checks.training import CLUSTERS\nfrom grader.runner.pool import Pool\n"
-    code += "pool = Pool()\nprint('begun', flush=True)\n"
+    code += f"pool = Pool({sandboxed})\nprint('begun', flush=True)\n"
     code += "pool.run('while True: pass', 'script.py', CLUSTERS)"
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE) as grader:
         grader.stdout.readline()
-        while not any(name == "bwrap" for name in _children(grader.pid)):
+        running = []
+        while len(running) < 3:  # the fork server, and a sandbox or ranks
             assert grader.poll() is None
+            running = psutil.Process(grader.pid).children(recursive=True)
         os.kill(grader.pid, number)
-    assert leftovers() == []
-
-
-def _children(process: int) -> list[str]:
-    names = []
-    for child in psutil.Process(process).children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            names.append(child.name())
-    return names
+    psutil.wait_procs(running, 30)
+    assert leftovers() == [] and not list(Path(os.environ["TMPDIR"]).iterdir())
 
 
 def test_without_a_sandbox_ranks_run_too_and_end(leftovers):

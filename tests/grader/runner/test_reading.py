@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course.steps import get
-from grader import checks
 from grader.runner import reading
 from grader.runner.reading import NoScriptError
 from tests.corpus import CORRECT
@@ -66,11 +65,54 @@ def test_other_names_and_no_comments_are_nothing_out_of_place(old, new):
 
 @pytest.mark.parametrize("variant", [row for rows in CORRECT.values() for row in rows], ids=lambda row: row.name)
 def test_reading_finds_nothing_out_of_place_in_honest_work(variant):
-    assert reading.read(variant.text(), checks.of(variant.step).allowed).suspicious == []
+    assert reading.read(variant.text()).suspicious == []
 
 
-def test_reading_lets_only_later_parts_use_files():
-    assert reading.read("open('x')").suspicious and not reading.read("open('x')", checks.of(8).allowed).suspicious
+HONEST = """
+import atexit, csv, enum, glob, hashlib, json, logging, math, os, pathlib, pickle, platform, re, shutil, signal, socket
+import statistics, tempfile, threading, types
+from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from os import environ, replace
+from typing import Any
+
+parser = argparse.ArgumentParser()
+args = parser.parse_args()
+__author__ = "A. Learner"
+with open("settings.json", "w") as file:
+    json.dump(vars(args), file)
+text = json.load(open(os.devnull, mode="r"))
+handle, name = tempfile.mkstemp(dir="../logs")
+os.close(handle)
+os.replace(name, "checkpoint-1.h5")
+os.rename("a", "b"), os.remove("b"), os.listdir("."), os.stat("."), os.walk("."), os.open("c", os.O_RDONLY)
+with os.fdopen(os.open("d", os.O_CREAT | os.O_WRONLY), "wb") as file:
+    os.fsync(file.fileno())
+number = int(re.search(r"(\\d+)", name).group(1))
+digest = hashlib.sha256(pathlib.Path("x").read_bytes()).hexdigest()
+pathlib.Path("x").write_text("y")
+shutil.rmtree("old", ignore_errors=True), shutil.copytree("a", "b"), shutil.move("b", "c")
+atexit.register(shutil.rmtree, tempfile.mkdtemp(), ignore_errors=True)
+signal.signal(signal.SIGTERM, lambda *_: None)
+host, system, job = socket.gethostname(), platform.system(), os.environ.get("SLURM_JOB_ID")
+os.environ["NCCL_DEBUG"] = environ["MY_LEVEL"] = "INFO"
+Point = namedtuple("Point", "x y")
+Point(1, 2)._replace(x=3)._asdict()
+way = getattr(tf.distribute.experimental.CommunicationImplementation, args.communication)
+ways = tf.distribute.experimental.CommunicationImplementation
+way = getattr(ways, args.communication)
+optimizer = getattr(tf.keras.optimizers, args.optimizer)()
+setattr(args, "epochs", 3)
+wanted = types.SimpleNamespace(mean=statistics.mean([1, 2]))
+logging.getLogger(__name__).info("%s", sys.argv)
+print(self.__class__.__name__, file=sys.stderr)
+"""
+
+
+def test_reading_lets_training_scripts_use_the_standard_library():
+    code = f"import argparse, sys\nimport tensorflow as tf\n{HONEST}"
+    assert reading.read(code).suspicious == []
 
 
 @pytest.mark.parametrize("path", ["os.devnull", "'/dev/null'"])
@@ -86,18 +128,44 @@ def test_reading_lets_a_rank_be_silenced(path):
         "from os import system",
         "import sys; sys.modules",
         "eval('1')",
-        "open('x')",
+        "import subprocess",
+        "import multiprocessing",
+        "from concurrent.futures import ProcessPoolExecutor",
+        "from operator import attrgetter",
+        "import logging; logging.sys.modules",
+        "import os; os.write(5, b'')",
+        "import os; os.execv('python', [])",
+        "import os; os.dup2(1, 2)",
+        "import socket; socket.socket()",
+        "import types; types.FunctionType",
+        "import json; vars(json)",
+        "look = vars",
+        "setattr(json, 'dumps', None)",
+        "getattr(json, '__dict__')",
+        "x = '__dict__'; getattr(json, x)",
+        "try:\n    pass\nexcept ValueError as e:\n    e.__traceback__.tb_frame",
         "import horovod.tensorflow.keras as hvd; hvd.rank = None",
         "import tensorflow as tf; tf.keras.Model.fit = None",
         "().__class__",
         "getattr(x, y)",
         "p = '/proc/self'",
         "import os; os.environ['HOROVOD_RANK']",
-        "import sys; sys.stdout = open('x', 'w')",
         "import sys; sys.exit = None",
-        "class os:\n    devnull = 5\nopen(os.devnull, 'w')",
-        "import os; open(os.devnull, 'w', opener=lambda *_: 5)",
     ],
 )
 def test_reading_finds_what_has_no_business_in_a_lesson(code):
     assert reading.read(code).suspicious
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tf.keras.utils.SidecarEvaluator(model).start()",
+        "from keras.utils import SidecarEvaluator as Evaluator",
+        "class Evaluator(tf.keras.utils.SidecarEvaluator): pass",
+        "Evaluator = getattr(tf.keras.utils, 'SidecarEvaluator')",
+    ],
+)
+def test_what_a_script_uses_is_found_by_whatever_name(text):
+    assert reading.read(text).mentions("SidecarEvaluator")
+    assert not reading.read(text).mentions("fit")

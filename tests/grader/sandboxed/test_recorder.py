@@ -2,14 +2,16 @@
 
 import json
 import mmap
+import os
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
 
 from grader.facts import ARGUMENTS, HorovodFacts
-from grader.sandboxed.recorder import Recorder, plain
+from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
 
 @pytest.fixture(autouse=True)
@@ -96,3 +98,33 @@ def test_numbers_of_numpy_are_facts_like_python_s_own(tmp_path, value, should):
     recorder = recorded(tmp_path, "pass")
     recorder.facts.lines["fit"] = value
     assert json.loads(recorder.encoded())["lines"]["fit"] == should
+
+
+def test_the_line_where_a_script_waits_is_seen_from_another_thread(tmp_path):
+    reads, writes = os.pipe()
+
+    def look():
+        while Recorder.latest.facts.lines.get("waiting") != 4:
+            Recorder.latest.note_waiting()
+        os.write(writes, b".")
+
+    looking = threading.Thread(target=look)
+    recorder = Recorder(str(tmp_path / "script.py"), 1, mmap.mmap(-1, 40), HorovodFacts())
+    (tmp_path / "script.py").write_text("import os\nimport sys\n\nos.read(int(sys.argv[1]), 1)\n")
+    looking.start()
+    recorder.run([str(reads)])
+    looking.join()
+    assert recorder.facts.error is None
+
+
+def test_hashes_of_texts_differ_between_ranks_as_between_processes(tmp_path):
+    one, other = salted_hash(1), salted_hash(2)
+    for same in (3, 2.5, None, (1, 2)):
+        assert one(same) == other(same) == hash(same)
+    for text in ("epoch", b"epoch", ("epoch", 1), frozenset({"epoch"})):
+        assert one(text) == one(text) != other(text)
+    recorder = Recorder(str(tmp_path / "script.py"), 1, mmap.mmap(-1, 40), HorovodFacts())
+    recorder.names = {"hash": one}
+    (tmp_path / "script.py").write_text("raise ValueError(hash('epoch'))\n")
+    recorder.run([])
+    assert recorder.facts.error.message == str(one("epoch"))

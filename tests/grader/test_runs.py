@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader import facts
+from grader import runs
 from grader.checks.training import CLUSTERS
 from grader.facts import Answer, Batch, Epoch, Error, Fit, HorovodFacts, Result, State, TaskFacts
 
@@ -47,7 +47,7 @@ values = st.recursive(
 def read(found, kind=HorovodFacts):
     """Return the rank that reported these facts."""
     answer = Answer({"one-host": [Result(0, None, "", "", "", found)]}, traffic=0)
-    (rank,) = facts.read(answer, CLUSTERS, kind).ranks()
+    (rank,) = runs.read(answer, CLUSTERS, kind).ranks()
     return rank
 
 

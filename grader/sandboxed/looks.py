@@ -1,0 +1,77 @@
+"""What can be seen of models, data, callbacks and checkpoints under a strategy, as facts."""
+
+import contextlib
+import os
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras.callbacks import BackupAndRestore, Callback, ModelCheckpoint, TensorBoard
+from tensorflow.python.distribute import input_lib
+
+from grader.facts import Save, Writer
+
+CREATOR = tf.keras.utils.experimental.DatasetCreator
+CALLBACKS = BackupAndRestore, ModelCheckpoint, TensorBoard  # that checks know; a subclass counts as one of these
+
+
+def number_of(image: Any) -> int:
+    """Return a number that tells an image from others, however its values were scaled."""
+    flat = np.ravel(image).astype(np.float64)
+    low, high = flat.min(), flat.max()
+    return zlib.crc32(np.rint(255 * (flat - low) / max(high - low, 1e-9)).astype(np.uint8).tobytes())
+
+
+def newest_checkpoint(logs: Path) -> Save | None:
+    """Return the newest checkpoint in --log-dir, and how many steps it has behind it."""
+    with contextlib.suppress(tf.errors.OpError):  # another worker may be writing it
+        newest = tf.train.latest_checkpoint(logs / "checkpoints")
+        for name, _ in tf.train.list_variables(newest) if newest else ():
+            if "iter" in name.partition("/.ATTRIBUTES")[0].rpartition("/")[2]:
+                return Save(newest, int(tf.train.load_variable(newest, name)))
+    return None
+
+
+def is_divided(given: Any) -> bool:
+    """Return whether the strategy leaves each worker its part of the batches of what fit is given."""
+    if isinstance(given, input_lib.DistributedDatasetsFromFunction):
+        return False
+    dataset = getattr(given, "_original_dataset", given)
+    if not isinstance(dataset, tf.data.Dataset):
+        return True
+    policy = dataset.options().experimental_distribute.auto_shard_policy
+    return bool(policy != tf.data.experimental.AutoShardPolicy.OFF)
+
+
+def in_parts(model: Any) -> list[list[int]]:
+    """Return the variables that are kept in several parts: how many these are, and the shape of the first one."""
+    parts: dict[str, list[list[int]]] = {}
+    for variable in model.trainable_variables:
+        name, part, _ = variable.name.rpartition("/part_")
+        if part:
+            parts.setdefault(name, []).append(list(variable.shape))
+    return [[len(shapes), *shapes[0]] for shapes in parts.values() if len(shapes) > 1]
+
+
+def places(model: Any) -> list[str]:
+    """Return the types of tasks that hold the model's variables."""
+    devices = {variable.device for variable in model.trainable_variables}  # an optimizer elsewhere is Keras' error
+    return sorted({job[1] for job in (re.search(r"/job:(\w+)", device) for device in devices) if job})
+
+
+def kind_of(data: Any) -> str:
+    """Return the class of what a model is trained on; that of a DatasetCreator also where it is a subclass."""
+    return (CREATOR if isinstance(data, CREATOR) else type(data)).__name__
+
+
+def writer(callback: Callback) -> Writer:
+    """Return a callback's kind, and where it writes."""
+    paths = (getattr(callback, name, None) for name in ("filepath", "log_dir", "_backup_dir", "backup_dir", "filename"))
+    path = next((os.path.abspath(path) for path in paths if isinstance(path, str | os.PathLike)), None)  # noqa: PTH100
+    bases = type(callback).__mro__
+    known = [base for base in bases if base in CALLBACKS]
+    kind = next(base.__name__ for base in (*known, *bases) if base.__module__.startswith("keras"))
+    return Writer(kind, path)

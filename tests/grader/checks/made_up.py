@@ -1,0 +1,75 @@
+"""Made-up runs of imagenet_resnet50.py, in which each rank does all that is asked for up to step 11."""
+
+from course.steps import SOLUTIONS
+from grader.checks.production.program import EPOCHS, NEWEST, WARMUP_EPOCHS
+from grader.facts import Batch, Epoch, Files, Fit, HorovodFacts, State
+from grader.job import BASE_LR
+from grader.runner import reading
+from grader.runs import Rank, Runs
+
+SOURCE = reading.read((SOLUTIONS / "imagenet_resnet50_after_step_11.py").read_text())
+SIZES = {"one-host": 2, "two-hosts": 2, "three-ranks": 3}
+STEPS = 4
+LATER = {"29": 1.0, "30": 0.1, "60": 0.01, "80": 0.001}
+
+
+def line(text: str) -> int:
+    """Return the number of the solution's first line with this text."""
+    return next(number for number, own in enumerate(SOURCE.text.splitlines(), 1) if text in own)
+
+
+def state(value=1.0, iterations=8, slots=2.0, names="m"):
+    return State([value, 2 * value], [slots, -slots], iterations, [names])
+
+
+def rank_of(number, size, first, epochs, warmup, begin, described):
+    """Return a rank that did all that is asked for."""
+    rates = [BASE_LR * (1 + (size - 1) * min(1, (step + 1) / warmup / STEPS)) for step in range(epochs * STEPS)]
+    if first:
+        rates = [BASE_LR * size] * epochs * STEPS
+    fit = Fit(
+        verbose=0,
+        optimizer={"kind": "SGD"},
+        callbacks=[],
+        loss_weights=[],
+        steps_per_epoch=STEPS,
+        log_dirs=[],
+        weights_built=[1.0],
+        initial_epoch=first,
+        begin=begin,
+        batches=[Batch(each, [1.0], [1.0], [1.0], [float(step)], [1.0]) for step, each in enumerate(rates, 1)],
+        epochs=[Epoch(STEPS, 1, {"loss": 1.0}, [f"{first + epoch}-{number}"], []) for epoch in range(epochs)],
+        end=state(),
+        schedule={epoch: share * BASE_LR * size for epoch, share in LATER.items()},
+    )
+    for epoch in range(epochs):
+        fit.epochs[epoch].saved = [] if number else [f"checkpoint-{first + epoch + 1}.h5"]
+    fit.renamed = [] if number else [f"checkpoint-{first + epoch + 1}.h5" for epoch in range(epochs)]
+    fit.wrote = [] if number else [f"checkpoint-{first + epoch + 1}.partial" for epoch in range(epochs)]
+    left = [] if number else [f"checkpoint-{epoch}.h5" for epoch in range(1, epochs + 1)]
+    files = Files(0, 0, 0, 0, 0, [], left, [])
+    facts = HorovodFacts(order=["trained"], lines={"fit": line("model.fit(")}, fits=[fit], files=files)
+    return Rank(number, number, f"Rank {number}", described, 0, None, "", "", "", facts, reported=True)
+
+
+def all_right() -> Runs:
+    """Runs of a script that does all that is asked for."""
+    topologies = {
+        name: [
+            rank_of(number, size, 0, EPOCHS, WARMUP_EPOCHS[name], state(0.0, 0, 0.0), name) for number in range(size)
+        ]
+        for name, size in SIZES.items()
+    }
+    again = [rank_of(number, 2, NEWEST, 1, 1, state(), "two-hosts") for number in range(2)]
+    return Runs(topologies, {"resumed": again}, traffic=1000)
+
+
+def fits(runs, name="two-hosts"):
+    """Return what each rank says of model.fit."""
+    return [rank.facts.fits[0] for rank in (runs.topologies | runs.reserved)[name]]
+
+
+def set_rates(runs, name, rates, rank=0):
+    """Replace a rank's learning rates, batch by batch."""
+    for batch, value in zip(fits(runs, name)[rank].batches, rates, strict=False):
+        batch.rate = value

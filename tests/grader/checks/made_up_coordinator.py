@@ -1,0 +1,102 @@
+"""Made-up runs of step 15: those of a solution, and changes of them."""
+
+import copy
+
+from grader.checks import parameter_server as checks
+from grader.facts import Input, Progress, TaskFacts, TaskFit
+from grader.runner import reading
+from grader.runs import Rank, Runs
+
+SOURCE = reading.read(
+    "resolver.task_type\nset_visible_devices()\nMinSizePartitioner()\ncallbacks = [BackupAndRestore()]\n"
+    "get_per_replica_batch_size()\nsteps_per_epoch = 6\nrepeat()\nshuffle()\n"
+)
+WHERE = "Chief (3 parameter servers and 2 workers)"
+ORDERED = list(range(13))
+
+
+def rank(name, facts, exit_status=0, topology="3 parameter servers and 2 workers"):
+    return Rank(0, 0, name, topology, exit_status, None, "", "", "", facts, reported=True)
+
+
+def solved():
+    """Return the runs of a solution."""
+    fit = TaskFit(
+        strategy=checks.STRATEGY,
+        replicas=1,
+        callbacks=[],
+        steps_per_epoch=6,
+        in_parts=[[3, 427, 512]],
+        places=["ps"],
+        epochs=[6],
+        begin=Progress([1.0], 6),
+        data="DatasetCreator",
+        input=Input([2, 1], ORDERED + ORDERED[::-1] + ORDERED, ORDERED[::-1] + ORDERED),
+    )
+    facts = TaskFacts(
+        order=["tf_config", "strategy", "model", "fit"],
+        lines={"tf_config": 20, "strategy": 30, "model": 50, "fit": 90},
+        strategies=[(checks.STRATEGY, 1)],
+        parts=[(256, 1), (512, 2), (8192, 3)],
+        found=["backup/chief/checkpoint", "checkpoints/after-1.index", "tensorboard/train/events"],
+        fits=[fit],
+        saved=["/left/model.keras"],
+    )
+    others = [rank(name, TaskFacts(order=["tf_config"]), 1, "another task's TF_CONFIG") for name in ("Worker", "Ps")]
+    killed = rank("Chief", TaskFacts(), -9)
+    return Runs({"restarted": [rank("Chief", facts)]}, {"killed": [killed], "roles": others}, traffic=1000)
+
+
+def found(check, change=lambda runs, facts: None):
+    """Return what a check finds in runs that are changed."""
+    right = solved()
+    runs = copy.deepcopy(right)
+    change(runs, runs.topologies["restarted"][0].facts)
+    return check(runs, right, SOURCE)
+
+
+def fit(**changes):
+    """Return a change of how the model is trained."""
+
+    def change(runs, facts):
+        for name, value in changes.items():
+            setattr(facts.fits[0], name, value)
+
+    return change
+
+
+def fact(**changes):
+    """Return a change of what the chief does."""
+
+    def change(runs, facts):
+        for name, value in changes.items():
+            setattr(facts, name, value)
+
+    return change
+
+
+def chief(**changes):
+    """Return a change of how the chief ends."""
+
+    def change(runs, facts):
+        for name, value in changes.items():
+            setattr(runs.topologies["restarted"][0], name, value)
+
+    return change
+
+
+def other(number, **changes):
+    """Return a change of what the script does as another task."""
+
+    def change(runs, facts):
+        task = runs.reserved["roles"][number]
+        for name, value in changes.items():
+            setattr(task if hasattr(task, name) else task.facts, name, value)
+
+    return change
+
+
+def ended_early(runs, facts):
+    facts.order, facts.fits, facts.strategies, facts.lines = [], [], [], {"exit": 25}
+    runs.topologies["restarted"][0].error = "not the chief"
+    runs.topologies["restarted"][0].error_kind, runs.topologies["restarted"][0].error_line = "SystemExit", 25

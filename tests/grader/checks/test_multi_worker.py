@@ -1,0 +1,279 @@
+"""The checks of steps 13 and 14, on made-up runs: what each says of a worker that does another thing than asked."""
+
+from pathlib import Path
+
+import pytest
+
+from grader.checks.multi_worker import epochs, restart, workers
+from grader.checks.multi_worker.epochs import HELD_OUT, TRAIN
+from grader.checks.multi_worker.workers import STRATEGY
+from grader.facts import Progress, Save, TaskFacts, TaskFit, Writer
+from grader.job import BATCH
+from grader.runner import reading
+from grader.runs import Rank, Runs
+
+SCRIPT = reading.read(
+    """
+strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+steps_per_epoch = 12
+validation_steps = 2
+with strategy.scope():
+    model = make_or_restore_model()
+callbacks = [ModelCheckpoint(path, save_freq=5), BackupAndRestore(folder, save_freq=5)]
+model.fit(train_data, epochs=2, verbose=1)
+model.save_weights(last)
+"""
+)
+CHECKPOINTS = "/disk/left/checkpoints"
+
+
+def progress(iterations):
+    return Progress([1.0, 2.0], iterations)
+
+
+def saves(*iterations):
+    return [Save(f"{CHECKPOINTS}/after-{number // 12 + 1}", number) for number in iterations]
+
+
+def worker(number, size=2, start=0, epochs=2):
+    """Return a worker that does what both steps ask for."""
+    steps = TRAIN // (BATCH * size)
+    end = start + epochs * steps
+    order = list(range(TRAIN)) * epochs
+    full = BATCH * size
+    mine = slice(number * BATCH, (number + 1) * BATCH)
+    folder = "/disk/left" if number == 0 else f"/tmp/thrown-away-{number}"
+    fit = TaskFit(
+        strategy=STRATEGY,
+        replicas=size,
+        callbacks=[
+            Writer("ModelCheckpoint", f"{folder}/checkpoints/after-{{epoch}}"),
+            Writer("BackupAndRestore", "/disk/left/backup"),
+        ],
+        steps_per_epoch=steps,
+        in_parts=[],
+        places=[],
+        images=[order[step * full : (step + 1) * full][mine] for step in range(epochs * steps)],
+        validation_images=[
+            [1000 + image for image in range(step * full, (step + 1) * full)][mine] for step in range(HELD_OUT // full)
+        ]
+        * epochs,
+        epochs=[steps] * epochs,
+        entered=progress(start),
+        begin=progress(start),
+        end=progress(end),
+    )
+    periodic = range(start + 5, end, 5)
+    facts = TaskFacts(
+        strategies=[(STRATEGY, size)],
+        communication=["RING"],
+        built=STRATEGY,
+        lines={"model": 6},
+        fits=[fit],
+        saved=[f"{folder}/checkpoints/after-2"],
+        saves=saves(*periodic, end),
+        backups=saves(*periodic),
+        after=Save(f"{CHECKPOINTS}/after-2", end),
+    )
+    stdout = "" if number else "Epoch 1/2"
+    return Rank(number, 0, f"Worker {number}", "two workers", 0, None, "", stdout, "", facts, reported=True)
+
+
+def right():
+    """Return runs of workers that do what both steps ask for."""
+    runs = Runs({"two-workers": [worker(0), worker(1)], "three-workers": [worker(0), worker(1)]}, traffic=1000)
+    for rank in runs.topologies["three-workers"]:
+        rank.facts.before, rank.facts.fits[0].entered = Save(f"{CHECKPOINTS}/after-0", 0), progress(0)
+    killed, restarted = [worker(0), worker(1)], [worker(0, start=15), worker(1, start=15)]
+    for rank in restarted:
+        rank.facts.before, rank.facts.fits[0].restored = Save(f"{CHECKPOINTS}/after-2", 15), True
+        rank.facts.fits[0].end, rank.facts.fits[0].epochs = progress(24), [9]
+    runs.reserved = {"killed": killed, "restarted": restarted}
+    return runs
+
+
+CHECKS = [
+    *(workers.strategy_first, workers.communication, workers.in_scope, epochs.global_batch, epochs.parts),
+    *(epochs.steps, epochs.restored, epochs.chief_reports),
+    *(restart.chief_writes, restart.thrown_away, restart.checkpoints, restart.one_backup, restart.backups),
+    *(restart.resumed, restart.last_save),
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_what_is_asked_for_passes(check):
+    assert check(right(), right(), SCRIPT) is None
+
+
+def said(check, change, reserved=""):
+    """Return what a check finds once the second worker is changed, in a cluster of its own or in all of them."""
+    runs = right()
+    found = runs.reserved[reserved] if reserved else runs.topologies["two-workers"]
+    change(found)
+    return check(runs, right(), SCRIPT)
+
+
+def of_fit(number=1, **values):
+    """Return a change of a worker's training."""
+
+    def change(found):
+        for name, value in values.items():
+            setattr(found[number].facts.fits[0], name, value)
+
+    return change
+
+
+def of_facts(number=1, **values):
+    """Return a change of a worker's facts."""
+
+    def change(found):
+        for name, value in values.items():
+            setattr(found[number].facts, name, value)
+
+    return change
+
+
+def of_rank(number=1, **values):
+    """Return a change of what was seen of a worker."""
+
+    def change(found):
+        for name, value in values.items():
+            setattr(found[number], name, value)
+
+    return change
+
+
+WHOLE = [list(range(BATCH * step, BATCH * (step + 1))) for step in range(24)]
+MESSAGES = [
+    (workers.strategy_first, of_facts(strategies=[]), "Worker 1 (two workers) makes no MultiWorkerMirroredStrategy"),
+    (workers.strategy_first, of_facts(strategies=[(STRATEGY, 1)]), "the strategy has 1 replica. Expected: 2"),
+    (
+        workers.strategy_first,
+        of_rank(error="RuntimeError", causes=frozenset({"late strategy"})),
+        "made after TensorFlow has been used",
+    ),
+    (
+        workers.strategy_first,
+        of_rank(error="TaskError", causes=frozenset({"port taken"})),
+        "by the server of the strategy that the script itself has made before. Expected: check() first",
+    ),
+    (workers.communication, of_facts(communication=["AUTO"]), "with AUTO, and is started with --communication RING"),
+    (workers.in_scope, of_facts(built="_DefaultDistributionStrategy"), "outside of the strategy's scope"),
+    (workers.in_scope, of_fit(begin=Progress([9.0, 2.0], 0)), "begins training with weights other than worker 0's"),
+    (workers.in_scope, of_fit(end=Progress([9.0, 2.0], 24)), "ends training with weights other than worker 0's"),
+    (epochs.global_batch, of_fit(images=[[1]] * 24), "takes 1 image per step. Expected: 2"),
+    (epochs.parts, of_fit(images=worker(0).facts.fits[0].images), "trains on the same images as worker 0"),
+    (
+        epochs.parts,
+        of_fit(validation_images=worker(0).facts.fits[0].validation_images),
+        "validates on the same images as worker 0",
+    ),
+    (epochs.parts, of_fit(images=[[2, 3], [6, 7]] * 12), "the images are shared out twice"),
+    (epochs.steps, of_fit(epochs=[25, 25]), "makes 25 steps in epoch 1. Expected: 12, for 50 images"),
+    (epochs.steps, of_fit(epochs=[12, 1]), "makes 1 step in epoch 2. Expected: 12"),
+    (
+        epochs.steps,
+        of_fit(validation_images=[[1000, 1001]] * 20),
+        "together validate on 24 images per epoch",
+    ),
+    (epochs.steps, of_fit(validation_images=[[0, 1]] * 4), "that the workers validate on"),
+    (
+        epochs.restored,
+        of_facts(before=Save(f"{CHECKPOINTS}/after-2", 24)),
+        "Worker 1 (two workers), started again, begins with 0 steps behind it. Expected: 24",
+    ),
+    (epochs.restored, of_fit(epochs=[12]), "trains for 1 epoch. Expected: 2, since --epochs is 2"),
+    (epochs.chief_reports, of_rank(stdout="Epoch 1/2"), "Worker 1 (two workers) prints “Epoch 1/2”"),
+    (epochs.chief_reports, of_rank(0, stdout=""), "the chief, prints nothing"),
+    (restart.chief_writes, of_facts(0, saved=["/tmp/x/after-2"]), "save_weights writes to /tmp/x/after-2"),
+    (restart.thrown_away, of_facts(saved=[f"{CHECKPOINTS}/after-2"]), "writes where the chief's files are kept"),
+    (restart.thrown_away, of_facts(remains=["/tmp/a"]), "Worker 1 (two workers) leaves /tmp/a"),
+    (restart.checkpoints, of_facts(saves=saves(12, 24)), "makes no checkpoint after step 5. Expected: after every 5"),
+    (restart.checkpoints, of_facts(saves=saves(24)), "takes no part in saving checkpoints"),
+    (restart.checkpoints, of_facts(saves=saves(*range(1, 25))), "makes a checkpoint after step 1"),
+    (restart.one_backup, of_fit(callbacks=[]), "trains without BackupAndRestore"),
+    (restart.one_backup, of_fit(callbacks=[Writer("BackupAndRestore", "/disk/left/b-1")]), "and worker 0 in /disk"),
+    (
+        restart.one_backup,
+        of_fit(0, callbacks=[Writer("BackupAndRestore", "/tmp/b")]),
+        "has its backup in /tmp/b. Expected: in a folder below",
+    ),
+    (restart.backups, of_facts(0, backups=saves(12)), "makes no backup after step 5"),
+    (restart.backups, of_facts(0, backups=saves(*range(1, 24))), "makes a backup after step 1"),
+    (restart.last_save, of_facts(0, after=None), "the chief, leaves no checkpoint in --log-dir/checkpoints"),
+    (restart.last_save, of_facts(0, after=Save("after-2", 20)), "after-2, has 20 of the 24 steps"),
+    (restart.last_save, of_facts(0, after=Save("final", 24)), "is named final. Expected: the name with the number"),
+    (restart.last_save, of_facts(saves=saves(5, 10)), "takes no part in saving after the last step"),
+]
+
+
+@pytest.mark.parametrize(("check", "change", "message"), MESSAGES)
+def test_what_is_said(check, change, message):
+    found = said(check, change)
+    assert message in found.message and not found.untold and not found.unclear
+
+
+RESTARTS = [
+    (of_fit(restored=False), "worker 1 finds no backup in /disk/left/backup. Expected: that of step 15"),
+    (of_fit(begin=progress(12)), "worker 1 resumes from step 12. Expected: from step 15"),
+    (of_rank(error="ValueError: bad"), "worker 1 fails: ValueError: bad"),
+    (of_fit(end=progress(27)), "ends the training with 27 steps behind it. Expected: 24"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), RESTARTS)
+def test_what_is_said_of_a_restart(change, message):
+    assert message in said(restart.resumed, change, "restarted").message
+
+
+def test_a_checkpoint_that_nothing_loads_is_no_checkpoint():
+    found = said(restart.checkpoints, of_facts(before=None), "restarted")
+    assert (
+        "worker 1 in --log-dir/checkpoints is missing, or of another format. Expected: that of step 15" in found.message
+    )
+
+
+def test_no_checkpoint_at_all():
+    runs = right()
+    runs.reserved = {}
+    for rank in runs.ranks():
+        rank.facts.before = None
+    assert "leaves no checkpoint in --log-dir/checkpoints" in epochs.restored(runs, right(), SCRIPT).message
+
+
+@pytest.mark.parametrize("check", [workers.in_scope, epochs.restored, epochs.chief_reports])
+def test_what_a_crash_hides_is_not_checked(check):
+    found = said(check, lambda ranks: (of_rank(error="ValueError")(ranks), of_fit(end=None)(ranks)))
+    assert found.untold and "worker 1 (two workers) ends before it has trained" in found.message
+
+
+def test_epochs_counted_from_the_beginning():
+    runs, expected = right(), right()
+    for every in (runs, expected):
+        for rank in every.topologies["three-workers"]:
+            rank.facts.before, rank.facts.fits[0].entered = Save("after-2", 24), progress(24)
+    runs.topologies["three-workers"][1].facts.fits[0].epochs = [12] * 4
+    message = epochs.restored(runs, expected, SCRIPT).message
+    assert "trains for 4 epochs. Expected: 2, since --epochs is 4, with 2 epochs behind it." in message
+
+
+def test_workers_that_shuffle_with_seeds_of_their_own_pass_as_the_lesson_says():
+    runs = right()
+    fit = runs.topologies["two-workers"][1].facts.fits[0]
+    first = worker(0).facts.fits[0].images
+    fit.images = [*first[:6], *fit.images[6:]]  # half of them are the other worker's, too
+    assert epochs.parts(runs, right(), SCRIPT) is None
+    lesson = Path(__file__).parents[3] / "notebooks/step_13/step_13.ipynb"
+    assert "It is a loss and not an error" in lesson.read_text()
+
+
+def test_images_that_the_script_shares_out_alone_pass():
+    runs = right()
+    fit = runs.topologies["two-workers"][1].facts.fits[0]
+    fit.divided, fit.images = False, [[2, 3], [6, 7]] * 12
+    assert epochs.parts(runs, right(), SCRIPT) is None
+
+
+def test_the_line_is_that_of_what_is_at_fault():
+    found = said(workers.communication, of_facts(communication=["AUTO"]))
+    assert found.line == 2

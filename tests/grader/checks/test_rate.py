@@ -1,0 +1,138 @@
+"""The checks of step 11, on made-up runs: what each finds, the line that it names, and its words."""
+
+import itertools
+
+import pytest
+
+from grader.checks import production
+from grader.checks.production import rate
+from grader.checks.production.program import WARMUP_EPOCHS
+from grader.job import BASE_LR
+from grader.runs import Runs
+from tests.grader.checks.made_up import LATER, SIZES, SOURCE, STEPS, all_right, fits, line, set_rates
+
+
+@pytest.fixture
+def runs() -> Runs:
+    """Runs of a script that does all that is asked for."""
+    return all_right()
+
+
+@pytest.fixture
+def right() -> Runs:
+    """Runs of the solution."""
+    return all_right()
+
+
+ONE, TWO = BASE_LR, 2 * BASE_LR
+RISING = [ONE * (1 + (step + 1) / STEPS) for step in range(STEPS)]  # on two hosts, in the first epoch
+
+
+def test_the_rate_of_one_process_after_the_warm_up(runs, right):
+    set_rates(runs, "two-hosts", [ONE] * 8)
+    found = rate.full_rate(runs, right, SOURCE)
+    assert (
+        found.message
+        == "Rank 0 (two-hosts) trains at rate 0.01 after the warm-up, in epoch 2. Expected: 0.02, 2 times 0.01."
+    )
+    assert found.line == line("full_lr = ")
+
+
+def test_the_schedules_line_where_the_warm_up_has_reached_the_full_rate(runs, right):
+    set_rates(runs, "two-hosts", [*RISING, *[ONE] * 4], rank=1)
+    found = rate.full_rate(runs, right, SOURCE)
+    assert found.message.startswith("Rank 1 (two-hosts)") and found.line == line("def lr_schedule(")
+
+
+def test_a_longer_warm_up_is_not_taken_for_the_time_after_it(runs, right):
+    longer = [ONE * (1 + (step + 1) / 20) for step in range(8)]
+    set_rates(runs, "two-hosts", longer)
+    found = rate.full_rate(runs, right, SOURCE)
+    assert found.untold and "in epoch 2 the learning rate of Rank 0 (two-hosts) is still rising" in found.message
+    found = rate.warm_up(runs, right, SOURCE)
+    assert "the learning rate has reached 0.012 at the end of epoch 1." in found.message
+    assert "Expected: growth with every batch, from about 0.01 to 0.02 in 1 epoch, which is" in found.message
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [
+        (
+            [ONE / 2, ONE * 0.7, ONE * 0.9, ONE, *[ONE] * 4],
+            "begins with a learning rate of 0.005, less than that of one",
+        ),
+        ([TWO] * 8, "begins with a learning rate of 0.02."),
+        ([*[ONE] * 4, *[TWO] * 4], "the learning rate stays at 0.01 from batch 1 to batch 4."),
+        ([ONE] * 8, "the learning rate stays at 0.01 from batch 1 to batch 4."),
+        ([ONE, 1.1 * ONE, 1.8 * ONE, *[TWO] * 5], "the learning rate jumps from 0.011 to 0.018 in epoch 1."),
+        ([ONE, 1.2 * ONE, 1.1 * ONE, *[TWO] * 5], "the learning rate falls from 0.012 to 0.011 in epoch 1."),
+        ([ONE, 1.5 * ONE, 2 * ONE, 2.5 * ONE, *[TWO] * 4], "the learning rate reaches 0.025 in epoch 1."),
+        ([1.5 * ONE, *[TWO] * 7], "the learning rate is 0.02 in epoch 1 already."),
+        (
+            [ONE, 1.1 * ONE, 1.2 * ONE, 1.3 * ONE, *[TWO] * 4],
+            "the learning rate has reached 0.013 at the end of epoch 1, and then jumps to 0.02.",
+        ),
+        (
+            [ONE, 1.1 * ONE, 1.2 * ONE, 1.3 * ONE, *[1.3 * ONE] * 4],
+            "the learning rate has reached 0.013 at the end of epoch 1. Expected",
+        ),
+    ],
+)
+def test_warm_ups_that_are_none(runs, right, rates, words):
+    set_rates(runs, "two-hosts", rates)
+    found = rate.warm_up(runs, right, SOURCE)
+    assert found.message.startswith("Rank 0 (two-hosts)") and words in found.message, found.message
+    assert found.line == line("LearningRateWarmupCallback(") and len(found.message) < 300
+
+
+def test_curved_warm_ups_are_right(runs, right):
+    for name, size in SIZES.items():
+        count = STEPS * WARMUP_EPOCHS[name]
+        for begin, power in itertools.product((0, 1), (0.7, 1, 2)):
+            shares = [((step + begin) / count) ** power for step in range(count)]
+            set_rates(runs, name, [ONE * (1 + (size - 1) * share) for share in shares])
+            assert rate.warm_up(runs, right, SOURCE) is None
+        set_rates(runs, name, [ONE * size ** (step / count) for step in range(count)])
+        assert rate.warm_up(runs, right, SOURCE) is None
+
+
+def test_a_schedule_that_lowers_nothing(runs, right):
+    fits(runs, "one-host")[1].schedule = dict.fromkeys(LATER, TWO)
+    found = rate.schedule(runs, right, SOURCE)
+    assert found.message == (
+        "Rank 1 (one-host) would train at a learning rate of 0.02 in epoch 31, as in epoch 30. Expected: 0.002."
+    )
+    assert found.line == line("def lr_schedule(")
+
+
+def test_a_warm_up_that_begins_anew_after_a_restart(runs, right):
+    set_rates(runs, "resumed", RISING)
+    found = rate.schedule(runs, right, SOURCE)
+    assert found.message == (
+        "Started again, rank 0 trains at a learning rate of 0.0125 in epoch 11. Expected: 0.02. The warm-up is for the "
+        "first epochs."
+    )
+
+
+def test_a_crash_in_fit_is_not_taken_for_another_steps(runs, right):
+    for rank in runs.topologies["one-host"]:
+        rank.facts.fits[0].epochs, rank.facts.fits[0].batches, rank.facts.fits[0].schedule = [], [], {}
+        rank.facts.order = []
+        rank.error, rank.error_line = "AttributeError: 'float' object has no attribute 'dtype'", 9
+    outcomes, _ = production.part.compare(11, runs, right, SOURCE)
+    words = [outcome.message for outcome in outcomes if outcome.step == 11]
+    assert (
+        words
+        == [
+            "Not checked: Rank 0 (one-host) does not train to its end "
+            "(AttributeError: 'float' object has no attribute 'dtype')."
+        ]
+        * 3
+    )
+
+
+def test_callbacks_that_cannot_begin_a_later_epoch(runs, right):
+    fits(runs, "one-host")[1].schedule = {}
+    found = rate.schedule(runs, right, SOURCE)
+    assert found.unclear
+    assert found.message == "Not checked: Rank 1 (one-host) cannot begin epoch 30: its callbacks fail."

@@ -1,0 +1,197 @@
+"""The checks of step 10, on made-up runs: what each finds, the line that it names, and its words."""
+
+import pytest
+
+from grader.checks.production import resume
+from grader.checks.production.program import EPOCHS, NEWEST
+from grader.runner import reading
+from grader.runs import Runs
+from tests.grader.checks.made_up import SOURCE, all_right, fits, line, state
+
+
+@pytest.fixture
+def runs() -> Runs:
+    """Runs of a script that does all that is asked for."""
+    return all_right()
+
+
+@pytest.fixture
+def right() -> Runs:
+    """Runs of the solution."""
+    return all_right()
+
+
+# --- Step 10: how checkpoints are written -----------------------------------------------------------------------------
+
+
+def test_an_epoch_that_is_not_saved(runs, right):
+    fits(runs)[0].epochs[0].saved = []
+    found = resume.saved_each_epoch(runs, right, SOURCE)
+    assert found.message == (
+        "Rank 0 (two-hosts) ends epoch 1 without a new file in --log-dir whose name begins with checkpoint-. "
+        "Expected: a checkpoint after every epoch."
+    )
+    assert found.line == line("self.model.save(")
+
+
+def test_an_epoch_that_did_not_end_is_not_told(runs, right):
+    fits(runs)[0].epochs[1].saved = None
+    found = resume.saved_each_epoch(runs, right, SOURCE)
+    assert found.untold and found.message == "Not checked: training does not get to the end of its epochs (two-hosts)."
+
+
+def test_a_checkpoint_that_is_written_under_its_name(runs, right):
+    fits(runs)[0].wrote = ["checkpoint-2.h5"]
+    found = resume.renamed(runs, right, SOURCE)
+    assert found.message == (
+        "Rank 0 (two-hosts) writes checkpoint-2.h5 under this name: a kill in mid-write leaves a truncated file that "
+        "looks like a checkpoint. Expected: another name until the file is whole, then a rename."
+    )
+    assert found.line == line("self.model.save(")
+
+
+def test_a_partial_file_that_stays_next_to_the_checkpoint_is_right(runs, right):
+    fits(runs)[0].epochs[1].saved = ["checkpoint-2.h5", "checkpoint-2.partial"]
+    assert resume.renamed(runs, right, SOURCE) is None
+
+
+def test_another_rank_that_writes(runs, right):
+    fits(runs, "one-host")[1].wrote = ["checkpoint-1.partial"]
+    found = resume.one_writer(runs, right, SOURCE)
+    assert found.message == "Rank 1 (one-host) writes checkpoint-1.partial. Expected: rank 0 alone saves."
+    assert found.line == line("SaveCheckpoint())") and found.explains
+
+
+# --- Step 10: where a restart resumes ---------------------------------------------------------------------------------
+
+
+def begin(runs, *epochs):
+    for fit, epoch in zip(fits(runs, "resumed"), epochs, strict=True):
+        fit.initial_epoch = epoch
+
+
+def test_ranks_that_begin_with_different_epochs(runs, right):
+    begin(runs, NEWEST, 0)
+    found = resume.goes_on(runs, right, SOURCE)
+    assert found.message == (
+        "Started again, rank 0 begins with epoch 11 and rank 1 with epoch 1. Rank 0's newest checkpoint is that after "
+        "epoch 10. Expected: epoch 11 on every rank."
+    )
+    assert found.line == line("initial_epoch = broadcast_object")
+
+
+def test_names_in_the_order_of_texts(runs, right):
+    begin(runs, 9, 9)
+    found = resume.goes_on(runs, right, SOURCE)
+    assert found.message.endswith("As text, 9 sorts after 10; and the file written last need not be it.")
+
+
+def test_a_leftover_on_another_host(runs, right):
+    begin(runs, NEWEST, NEWEST + 1)
+    found = resume.goes_on(runs, right, SOURCE)
+    assert found.message.endswith("Rank 1's host has a file of that name, checkpoint-11.h5, of another run.")
+
+
+def test_a_program_that_does_not_see_the_copies_is_right(runs, right):
+    begin(runs, EPOCHS, EPOCHS)
+    assert resume.goes_on(runs, right, SOURCE) is None
+
+
+def test_the_line_of_model_fit_where_it_is_not_given_the_epoch(runs, right):
+    begin(runs, 0, 0)
+    text = SOURCE.text.replace("    initial_epoch=initial_epoch,\n", "")
+    assert resume.goes_on(runs, right, reading.read(text)).line == line("model.fit(")
+
+
+def test_the_line_of_the_argument_where_it_is_changed_there(runs, right):
+    begin(runs, NEWEST - 1, NEWEST - 1)
+    text = SOURCE.text.replace("initial_epoch=initial_epoch,", "initial_epoch=initial_epoch - 1,")
+    assert resume.goes_on(runs, right, reading.read(text)).line == line("    initial_epoch=initial_epoch")
+
+
+def test_other_weights_after_a_restart(runs, right):
+    fits(runs, "resumed")[0].begin = state(5.0)
+    found = resume.state_restored(runs, right, SOURCE)
+    assert found.message == (
+        "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the weights "
+        "with which the last epoch ended."
+    )
+    assert found.line == line("hvd.load_model(")
+
+
+@pytest.mark.parametrize(
+    ("begins", "words"),
+    [
+        (
+            state(iterations=0, slots=0.0),
+            "its optimizer counts 0 iterations in place of 8, and the optimizer's momentum is 0",
+        ),
+        (state(iterations=0), "its optimizer counts 0 iterations in place of 8"),
+        (state(slots=3.0), "the optimizer's momentum is another one"),
+    ],
+)
+def test_what_of_the_optimizer_is_lost(runs, right, begins, words):
+    fits(runs, "resumed")[0].begin = begins
+    found = resume.state_restored(runs, right, SOURCE)
+    assert found.message == (
+        f"Started again, rank 0 has the weights of its newest checkpoint, but {words}. "
+        "Expected: the optimizer as it was."
+    )
+
+
+def test_a_file_that_another_host_does_not_have(runs, right):
+    rank = runs.reserved["resumed"][1]
+    rank.facts.fits, rank.error, rank.error_line = [], "FileNotFoundError: checkpoint-10.h5", 7
+    rank.causes = frozenset({"no file"})
+    runs.reserved["resumed"][0].ended_for = "others"
+    assert resume.goes_on(runs, right, SOURCE).untold
+    found = resume.loaded_everywhere(runs, right, SOURCE)
+    assert found.line == 7 and found.message == (
+        "Started again, rank 1 fails: FileNotFoundError: checkpoint-10.h5. Its host has no such file. Expected: every "
+        "rank resumes from rank 0's checkpoint."
+    )
+
+
+def test_a_deadlock_after_a_restart(runs, right):
+    for rank, collective in zip(runs.reserved["resumed"], ("broadcast “m”", ""), strict=True):
+        rank.ended_for, rank.collective = "stall", collective
+    found = resume.loaded_everywhere(runs, right, SOURCE)
+    assert found.message == (
+        "Started again, the ranks never end: rank 0 waits in broadcast “m”, rank 1 is in no collective. Expected: all "
+        "of them load rank 0's checkpoint."
+    )
+
+
+def test_an_optimizer_with_other_names(runs, right):
+    fits(runs, "resumed")[1].begin = state(names="SGD_m")
+    found = resume.loaded_everywhere(runs, right, SOURCE)
+    assert "the variables of rank 1's optimizer have other names than those of rank 0's" in found.message
+
+
+def test_ranks_that_do_not_stay_alike(runs, right):
+    fits(runs, "resumed")[1].batches[1].after = [9.0]
+    found = resume.loaded_everywhere(runs, right, SOURCE)
+    assert found.message.startswith("Started again, rank 1's weights after batch 2 differ from rank 0's.")
+
+
+def test_a_rank_that_ends_before_another(runs, right):
+    rank = runs.reserved["resumed"][0]
+    rank.error, rank.causes, rank.error_line = (
+        "UnknownError: Horovod has been shut down. …",
+        frozenset({"shut down"}),
+        8,
+    )
+    found = resume.loaded_everywhere(runs, right, SOURCE)
+    assert found.line == 8 and found.message == (
+        "Started again, rank 0 fails: it waits in a collective for a rank that has ended already. Expected: every rank "
+        "resumes from rank 0's checkpoint."
+    )
+
+
+def test_a_leftover_that_another_rank_loads(runs, right):
+    rank = runs.reserved["resumed"][1]
+    rank.facts.fits, rank.error, rank.error_kind = [], "OSError: Unable to synchronously open file", "OSError"
+    assert resume.loaded_everywhere(runs, right, SOURCE).message == (
+        "Started again, rank 1 fails: OSError: Unable to synchronously open file. Its host has a file of another run, "
+        "checkpoint-11.h5, and no checkpoint. Expected: every rank resumes from rank 0's checkpoint."
+    )

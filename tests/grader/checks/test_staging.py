@@ -1,0 +1,264 @@
+"""The checks of step 8, on made-up runs: each message says which rank did what, and what was expected."""
+
+import pytest
+
+from grader.checks.production import staging
+from grader.facts import Batch, Error, Files, Fit, HorovodFacts, State
+from grader.runner import reading
+from grader.runs import Rank, Runs
+
+IMAGES = 20
+SOURCE = reading.read(
+    "store.download(args.data_url, data_dir)\n"  # 1
+    "hvd.allreduce(failures)\n"  # 2
+    "data_dir = Path(args.cache_dir)\n"  # 3
+    "model.fit(images)\n"  # 4
+    "store.upload(args.log_dir, args.train_url)\n"  # 5
+    "shutil.rmtree(args.data_url)\n"  # 6
+)
+FAILURE = "/images could not be copied to /copy: nothing is there."
+
+
+def fit():
+    """Return what a rank says of a training of one batch."""
+    begin = State([], [], 0, [])
+    batch = Batch(0.01, [], [], [], [], [])
+    return Fit(0, {}, [], [], None, [], [], 0, begin, [batch])
+
+
+def files(copier=True, **changes):
+    """Return what a rank says of its files: one that copies the data, or another one."""
+    values = {
+        "copied": IMAGES if copier else 0,
+        "cached": IMAGES,
+        "read_in_training": 0,
+        "results_written": 2 if copier else 0,
+        "removed": 0,
+        "store_errors": [],
+        "left": ["weights.h5", "events.1"],
+        "kept": ["events.1", "weights.h5"],
+    }
+    return Files(**(values | changes))
+
+
+def rank(number, slots, facts, topology, **ending):
+    values = {"exit": 0, "ended_for": None, "collective": "", "stdout": "", "stderr": "", "reported": True} | ending
+    made = Rank(number, number // slots, f"Rank {number}", topology, facts=facts, **values)
+    if facts.error:
+        made.error, made.error_kind, made.error_line = facts.error.message, facts.error.kind, facts.error.line
+        made.exit = 1
+    return made
+
+
+def right(number, slots, topology):
+    """Return a rank of a right script that trains."""
+    copier = number % slots == 0
+    own = files(copier, results_written=0 if number else 2)
+    return rank(number, slots, HorovodFacts(order=["trained"], fits=[fit()], files=own), topology)
+
+
+def ended(number, message="no data on 1 host", errors=(), kind="SystemExit", **ending):
+    """Return a rank that ends where the copy to host 1 fails."""
+    own = files(
+        number == 0, cached=None, copied=IMAGES if number == 0 else 0, store_errors=list(errors), left=[], kept=[]
+    )
+    error = None if message is None else Error(kind, message, 9, "")
+    return rank(number, 2, HorovodFacts(files=own, error=error), "2 hosts with 2 ranks each", **ending)
+
+
+@pytest.fixture
+def runs():
+    """Return a right script's runs."""
+    sizes = {"one-host": (2, 2), "two-hosts": (2, 1), "three-ranks": (3, 3)}
+    made = {name: [right(n, slots, name) for n in range(size)] for name, (size, slots) in sizes.items()}
+    unreached = [ended(0), ended(1), ended(2, errors=[FAILURE], stdout=f"{FAILURE}\n"), ended(3)]
+    return Runs(made, {"unreached": unreached})
+
+
+def of(check, runs):
+    return check(runs, made_anew, SOURCE)
+
+
+@pytest.fixture(autouse=True)
+def expected(runs):
+    """What the solution did is what a right script does."""
+    global made_anew
+    sizes = {"one-host": (2, 2), "two-hosts": (2, 1), "three-ranks": (3, 3)}
+    made_anew = Runs({name: [right(n, slots, name) for n in range(size)] for name, (size, slots) in sizes.items()})
+
+
+CHECKS = (
+    staging.any_store,
+    staging.staged,
+    staging.reads_copy,
+    staging.error_printed,
+    staging.all_end,
+    staging.results,
+    staging.data_stay,
+)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_right_script_passes(check, runs):
+    assert of(check, runs) is None
+
+
+@pytest.mark.parametrize("check", [staging.any_store, staging.error_printed, staging.all_end], ids=lambda c: c.__name__)
+def test_what_was_not_run_is_not_passed(check, runs):
+    runs.reserved.clear()
+    del runs.topologies["three-ranks"]
+    assert of(check, runs).untold
+
+
+def test_a_copy_of_paths_alone_is_found(runs):
+    facts = HorovodFacts(files=files(False, copied=0, cached=None), error=Error("FileNotFoundError", "file:/x", 1, ""))
+    runs.topologies["three-ranks"] = [rank(n, 3, facts, "three-ranks") for n in range(3)]
+    found = of(staging.any_store, runs)
+    assert "Where it is a URL, file:///…, they are not. Rank 0 (three-ranks) fails: file:/x" in found.message
+    assert found.line == 1 and found.explains
+    assert of(staging.staged, runs) is None  # one mistake, one check
+
+
+def test_results_that_only_go_to_a_path_are_found(runs):
+    for one in runs.topologies["three-ranks"]:
+        one.facts.files.kept = []
+    found = of(staging.any_store, runs)
+    assert "Where --train-url is a path, results are copied. Where it is a URL" in found.message and found.line == 5
+    assert of(staging.results, runs) is None
+
+
+def test_two_copies_on_a_host_are_found(runs):
+    runs.topologies["one-host"][1].facts.files.copied = IMAGES
+    assert of(staging.staged, runs).message.startswith("Ranks 0 and 1 each copy the data to the same host (one-host).")
+
+
+def test_a_host_without_a_copy_is_named_with_the_line_where_its_rank_waits(runs):
+    last = runs.topologies["two-hosts"][1]
+    last.facts = HorovodFacts(files=files(False, cached=None), lines={"waiting": 8})
+    last.ended_for = "stall"
+    found = of(staging.staged, runs)
+    assert "No rank copies the data to the host of rank 1 (two-hosts)." in found.message
+    assert "Rank 1 waits on line 8, in no collective." in found.message and found.explains
+
+
+def test_a_missing_file_on_a_host_without_a_copy_is_named(runs):
+    last = runs.topologies["two-hosts"][1]
+    last.facts.files.copied = 0
+    last.error, last.causes = "FileNotFoundError: copy/train", frozenset({"no file"})
+    assert "Rank 1 fails: FileNotFoundError: copy/train" in of(staging.staged, runs).message
+
+
+def test_a_part_of_the_copy_is_found(runs):
+    runs.topologies["one-host"][1].facts.files.cached = 3
+    found = of(staging.reads_copy, runs)
+    assert found.message.startswith(
+        "Rank 1 (one-host) begins to read when its host's --cache-dir holds 3 of 20 images."
+    )
+    assert found.line == 2
+
+
+def test_reads_from_afar_are_found(runs):
+    runs.topologies["two-hosts"][1].facts.files.read_in_training = 7
+    found = of(staging.reads_copy, runs)
+    assert (
+        found.message.startswith("Rank 1 (two-hosts) reads 7 files of --data-url while it trains.") and found.line == 3
+    )
+
+
+def test_a_rank_that_does_not_wait_is_found(runs):
+    early = runs.topologies["one-host"][1]
+    early.facts = HorovodFacts(files=files(False, cached=None))
+    early.error, early.error_line, early.causes = "FileNotFoundError: copy", 7, frozenset({"no file"})
+    found = of(staging.reads_copy, runs)
+    assert "Rank 1 (one-host) does not wait until the data are on its host" in found.message and found.line == 7
+
+
+def test_an_error_that_no_rank_prints_is_found(runs):
+    runs.reserved["unreached"][2].stdout = ""
+    found = of(staging.error_printed, runs)
+    assert "store.download raises a StoreError on rank 2, and no rank prints it" in found.message
+    assert FAILURE in found.message and found.line == 1
+
+
+def test_an_error_that_ends_the_rank_is_printed(runs):
+    runs.reserved["unreached"][2] = ended(2, FAILURE, errors=[FAILURE])
+    assert of(staging.error_printed, runs) is None
+
+
+def test_a_rank_that_trains_though_a_copy_failed_is_named(runs):
+    runs.reserved["unreached"][0].facts = HorovodFacts(fits=[fit()], files=files(), lines={"fit": 4})
+    runs.reserved["unreached"][3] = ended(3, None)
+    found = of(staging.all_end, runs)
+    assert "rank 0 (host 0) continues and calls model.fit." in found.message and found.line == 2
+
+
+def test_a_rank_that_goes_on_without_data_is_named(runs):
+    one = ended(3, "copy/train", kind="FileNotFoundError")
+    one.facts.files.cached = 0
+    runs.reserved["unreached"][3] = one
+    assert "rank 3 (host 1) continues without the data: copy/train" in of(staging.all_end, runs).message
+
+
+def test_ranks_that_are_left_waiting_are_named_with_whom_they_wait_for(runs):
+    for number in (0, 1, 3):
+        one = ended(number, None, ended_for="others", collective="allreduce “data are here”", exit=-9)
+        one.facts.lines["waiting"] = 2
+        runs.reserved["unreached"][number] = one
+    found = of(staging.all_end, runs)
+    assert "rank 0 (host 0) waits in allreduce “data are here” on line 2 after rank 2 has ended" in found.message
+    assert found.line == 2
+
+
+def test_a_rank_that_waits_for_a_folder_is_named(runs):
+    one = ended(3, None, ended_for="stall", exit=-9)
+    one.facts.lines["waiting"] = 7
+    runs.reserved["unreached"][3] = one
+    assert "rank 3 (host 1) waits on line 7 after rank 0 has ended" in of(staging.all_end, runs).message
+
+
+def test_a_good_end_without_data_is_found(runs):
+    runs.reserved["unreached"][1] = ended(1, None)
+    assert "rank 1 (host 0) ends with exit status 0" in of(staging.all_end, runs).message
+
+
+def test_an_end_without_a_line_is_found(runs):
+    runs.reserved["unreached"][0] = ended(0, "1", stderr="from /images: 100%|████| 1.0/1.0\n")
+    assert "rank 0 (host 0) ends with exit status 1, and prints no line" in of(staging.all_end, runs).message
+
+
+def test_a_crash_in_training_says_nothing_about_results(runs):
+    for one in runs.topologies["one-host"]:
+        one.error, one.facts.files.kept, one.facts.order = "ValueError: shapes", [], []
+    found = of(staging.results, runs)
+    assert found.untold and "does not get to the end of the program: ValueError: shapes" in found.message
+
+
+def test_results_that_are_missing_are_named(runs):
+    for ranks in runs.topologies.values():
+        ranks[0].facts.files.kept = ["events.1"]
+    assert "--train-url lacks weights.h5, which is in --log-dir (one-host)." in of(staging.results, runs).message
+    for ranks in runs.topologies.values():
+        ranks[0].facts.files.kept = []
+    found = of(staging.results, runs)
+    assert (
+        "--train-url holds nothing (one-host). Expected: all 2 files of --log-dir." in found.message and found.line == 5
+    )
+
+
+def test_results_that_are_moved_are_not_missing(runs):
+    for ranks in runs.topologies.values():
+        ranks[0].facts.files.left = []
+    assert of(staging.results, runs) is None
+    runs.topologies["one-host"][0].facts.files.kept = ["events.1"]
+    assert "--train-url lacks weights.h5" in of(staging.results, runs).message
+
+
+def test_results_of_another_rank_are_found(runs):
+    runs.topologies["two-hosts"][1].facts.files.results_written = 1
+    assert of(staging.results, runs).message.startswith("Rank 1 (two-hosts) copies results too.")
+
+
+def test_a_script_that_empties_the_store_is_found(runs):
+    runs.topologies["one-host"][0].facts.files.removed = 1
+    found = of(staging.data_stay, runs)
+    assert found.message.startswith("Rank 0 (one-host) deletes or overwrites data below --data-url") and found.line == 6

@@ -1,0 +1,69 @@
+"""When the supervisor takes ranks that do nothing for deadlocked: decided on samples, without running any."""
+
+import os
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from grader.job import TaskSpec, Topology
+from grader.runner import supervisor
+from grader.runner.ranks import RunningRank
+
+CORES = len(os.sched_getaffinity(0))
+
+
+class Sampled(RunningRank):
+    """A rank that was looked at: how long it has been still, which collective it is in, whether a thread may run."""
+
+    def __init__(self, still, collective="", may_run=False, type_="worker"):
+        topology = Topology("two", "two workers", 1, 1, 0, tasks=(TaskSpec(type_),))
+        super().__init__(topology, 0, 0, -1, None, {}, still=still, waited_in=collective)
+        self.runs = may_run
+
+    def may_run(self):
+        return self.runs
+
+
+@pytest.mark.parametrize(
+    ("ranks", "patience", "expected"),
+    [
+        ([Sampled(7, "model.fit"), Sampled(7, "model.fit")], 6, True),
+        ([Sampled(7, "model.fit"), Sampled(7)], 6, True),  # the other one is through
+        ([Sampled(7, "model.fit"), Sampled(5, "model.fit")], 6, False),
+        ([Sampled(7), Sampled(7)], 6, False),  # none is in a collective
+        ([Sampled(7, "model.fit"), Sampled(7, "model.fit", may_run=True)], 6, False),  # it has no core
+        ([Sampled(12, "model.fit"), Sampled(12)], 30, False),  # as seen on a busy machine
+        ([Sampled(31, "model.fit"), Sampled(31)], 30, True),
+    ],
+)
+def test_ranks_are_deadlocked_when_all_have_been_still_for_long(ranks, patience, expected):
+    assert supervisor._stalled(ranks, patience) is expected
+
+
+def test_patience_grows_with_the_load_up_to_a_limit():
+    loads = [0, CORES, 2 * CORES, 5 * CORES, 50 * CORES]
+    assert [supervisor._patience(load) for load in loads] == [6, 6, 12, 30, 30]
+
+
+def test_a_load_that_has_just_risen_counts_at_once_and_one_that_ends_for_a_minute():
+    load, loads = 0.0, []
+    for _ in range(20):
+        load = supervisor._load(load, "0.50 0.40 0.30 11/800 4242")
+        loads.append(load)
+    assert loads[0] == pytest.approx(1.1) and loads[-1] > 9
+    assert supervisor._load(load, "8.00 4.00 3.00 1/800 4242") > 8
+    assert supervisor._load(2.0, "8.00 4.00 3.00 1/800 4242") == 8
+
+
+@pytest.mark.parametrize(("does", "may_run"), [("while True: pass", True), ("import signal; signal.pause()", False)])
+def test_a_process_that_sleeps_may_not_run(does, may_run):
+    with subprocess.Popen([sys.executable, "-c", f"print(flush=True)\n{does}"], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        rank = RunningRank(Topology("one", "one", 1, 1, 0), 0, process.pid, -1, None, {})
+        expected = ("running",) if may_run else ("sleeping",)
+        while psutil.Process(process.pid).status() not in expected:
+            assert process.poll() is None
+        assert rank.may_run() is may_run
+        process.kill()

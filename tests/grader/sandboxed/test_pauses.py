@@ -1,0 +1,71 @@
+"""Pauses of an evaluator: counted, shortened, and ended where they would never end."""
+
+import mmap
+import threading
+import time
+
+import pytest
+
+from grader.facts import TaskFacts
+from grader.sandboxed import pauses
+from grader.sandboxed.recorder import Recorder
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Work in an empty folder, and restore time.sleep."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(time, "sleep", time.sleep)
+
+
+def made(hopeless):
+    return pauses.Pauses(Recorder(__file__, 0, mmap.mmap(-1, 40), TaskFacts()), hopeless)
+
+
+def test_what_an_evaluator_does_is_seen_from_outside():
+    assert pauses.state() == (0, 0)
+    own = made(lambda: False)
+    for _ in range(2):
+        time.sleep(0)
+    own.evaluated()
+    assert pauses.state() == (1, 2)
+    own.ended()
+    assert pauses.state().evaluations == pauses.ENDED
+
+
+def test_pauses_while_something_may_come_go_on():
+    own = made(lambda: False)
+    for _ in range(2 * pauses.ENOUGH):
+        time.sleep(0.001)
+    assert own.recorder.facts.order == []
+
+
+def test_a_pause_takes_as_long_as_it_says_and_ends_with_a_new_checkpoint(monkeypatch):
+    made(lambda: False)
+    began = time.monotonic()
+    time.sleep(0.2)
+    assert time.monotonic() - began >= 0.2
+    times = iter([1, 1, 2])
+    monkeypatch.setattr(pauses, "_written", lambda: next(times))
+    time.sleep(60)
+    assert time.monotonic() - began < 30
+
+
+def test_who_pauses_though_nothing_can_come_is_ended():
+    own = made(lambda: True)
+    for _ in range(pauses.ENOUGH):
+        time.sleep(60)
+    own.evaluated()  # it was busy, and looks again
+    for _ in range(pauses.ENOUGH):
+        time.sleep(60)
+    with pytest.raises(SystemExit, match="would wait indefinitely"):
+        time.sleep(60)
+    assert own.recorder.facts.order == ["wait"]
+
+
+def test_pauses_of_other_threads_are_not_counted():
+    made(lambda: True)
+    thread = threading.Thread(target=lambda: [time.sleep(0) for _ in range(2 * pauses.ENOUGH)])
+    thread.start()
+    thread.join()
+    assert pauses.state() == (0, 0)

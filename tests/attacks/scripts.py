@@ -20,13 +20,13 @@ def write(path) -> str:
     return f"try:\n    open({str(path)!r}, 'w').write('planted')\nexcept OSError:\n    pass\n"
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def reads_the_gradebook(aim: Aim) -> str:
     """It is not there."""
     return read(aim.course / "gradebook.db")
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def reads_another_s_work(aim: Aim) -> str:
     """It is not there."""
     return read(aim.course / "submitted" / "alice" / STEP.name / STEP.script)
@@ -38,19 +38,19 @@ def reads_the_solution(aim: Aim) -> str:
     return read(STEP.solution)
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def reads_the_home(aim: Aim) -> str:
     """It is not there."""
     return read(aim.home / "secret.txt")
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def reads_a_verdict(aim: Aim) -> str:
     """They are not there."""
     return f"for path in glob.glob({str(aim.course)!r} + '/verdicts/*'):\n    raise SystemExit('LEAK ' + path)\n"
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def reads_the_environment(aim: Aim) -> str:
     """The grader's variables are not its own."""
     return "if 'CANARY' in str(os.environ):\n    raise SystemExit('LEAK')\n"
@@ -65,13 +65,13 @@ def reads_other_environments(aim: Aim) -> str:
     )
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def writes_the_gradebook(aim: Aim) -> str:
     """It cannot."""
     return write(aim.course / "gradebook.db")
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def writes_another_s_work(aim: Aim) -> str:
     """It cannot."""
     return write(aim.course / "submitted" / "alice" / STEP.name / STEP.script)
@@ -83,7 +83,7 @@ def writes_a_module(aim: Aim) -> str:
     return write(STEP.solution.parents[1] / "grader" / "sitecustomize.py") + "import course\n" + write("course.py")
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def writes_outside(aim: Aim) -> str:
     """It is in a file system of its own."""
     return f"os.makedirs({str(aim.outside)!r}, exist_ok=True)\n" + write(aim.outside / "planted")

@@ -135,7 +135,6 @@ _STEP_1 = (
                 "        raise SystemExit(1)\n",
             ),
         ),
-        in_ci=True,
     ),
     Variant(
         "the rank without a GPU says so",

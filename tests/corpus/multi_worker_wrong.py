@@ -106,7 +106,7 @@ WRONG = (
         ((STEPS, "steps_per_epoch = (len(images) - held_out) // batch_size // strategy.num_replicas_in_sync\n"),),
         13,
     ),
-    Variant("no repeat", 13, ((".repeat()", ""),), 13, in_ci=True),
+    Variant("no repeat", 13, ((".repeat()", ""),), 13),
     Variant("one epoch alone", 13, (("epochs=args.epochs", "epochs=1"),), 13),
     *_at_both_steps(Variant("nothing shared out", 13, (("AutoShardPolicy.DATA", "AutoShardPolicy.OFF"),), 13)),
     Variant("files to share out, of which there are none", 13, (("AutoShardPolicy.DATA", "AutoShardPolicy.FILE"),), 0),

@@ -114,7 +114,7 @@ WRONG = (
     # 3. to 5. The model, the backup, the function
     _wrong("the model outside of the scope", "scope", (SCOPE, "model = make_model()\n")),
     _wrong("no backup", "backup", (BACKUP, "")),
-    _wrong("the backup in another folder", "backup", (BACKUP, BACKUP.replace("backup", "saved")), in_ci=True),
+    _wrong("the backup in another folder", "backup", (BACKUP, BACKUP.replace("backup", "saved"))),
     _wrong(
         "a backup in a folder that is new each time",
         "backup",

@@ -230,7 +230,7 @@ _STEP_8 = (
             (LOCAL_COPY, f"{LOCAL_COPY}atexit.register(shutil.rmtree, tempfile.mkdtemp(), ignore_errors=True)\n"),
         ),
     ),
-    Variant("the finished program at step 8", 8, (), base=FINAL, in_ci=True),
+    Variant("the finished program at step 8", 8, (), base=FINAL),
 )
 
 # Only steps for which every rank has a full batch.
@@ -406,7 +406,6 @@ _STEP_10 = (
                 ),
             ),
         ),
-        in_ci=True,
     ),
     Variant(
         "written through a descriptor, and to the disk",
@@ -726,7 +725,6 @@ _STEP_11 = (
                 ),
             ),
         ),
-        in_ci=True,
     ),
     Variant(
         "a schedule that goes on from the rate before",

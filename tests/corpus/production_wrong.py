@@ -312,7 +312,6 @@ _WRONG_8 = (
         ((WAIT, "failures = int(hvd.allreduce(tf.constant(failures)))\n"),),
         8,
         check="all_end",
-        in_ci=True,
     ),
     Variant(
         "waiting for the folder to appear",
@@ -350,7 +349,7 @@ _WRONG_8 = (
         8,
         check="all_end",
     ),
-    Variant("the failure never printed", 8, (("        print(error)\n", ""),), 8, check="error_printed", in_ci=True),
+    Variant("the failure never printed", 8, (("        print(error)\n", ""),), 8, check="error_printed"),
     Variant("ended without a line", 8, ((GIVE_UP, "    raise SystemExit(1)\n"),), 8, check="all_end"),
     Variant(
         "copied to another folder",
@@ -452,7 +451,6 @@ _WRONG_9 = (
             (BEFORE_FIT, f"train_share = share_of(train_iter, itertools.count(initial_epoch))\n{BEFORE_FIT}"),
         ),
         9,
-        in_ci=True,
     ),
     Variant(
         "every size-th batch of an order of its own",
@@ -902,7 +900,7 @@ _WRONG_11 = (
         11,
     ),
     Variant("schedule left out", 11, ((SCHEDULER, ""),), 11),
-    Variant("drops as many times earlier", 11, (("epoch >= start", "epoch * hvd.size() >= start"),), 11, in_ci=True),
+    Variant("drops as many times earlier", 11, (("epoch >= start", "epoch * hvd.size() >= start"),), 11),
     Variant("warm-up to the rate of one process", 11, (("Callback(full_lr,", "Callback(args.base_lr,"),), 11),
     Variant("warm-up beyond the full rate", 11, (("Callback(full_lr,", "Callback(full_lr * hvd.size(),"),), 11),
     Variant("five epochs of warm-up", 11, (("args.warmup_epochs, mom", "5, mom"),), 11),

@@ -24,15 +24,10 @@ ALL = [mutant for step in GRADED for mutant in of(step)]
 # Some that take seconds, of each part one at least: the step, what the lines become, and the step whose check fails.
 SAMPLE = (
     (1, "gpu = gpus[hvd.rank()]", 1),
-    (1, "tf.config.experimental.set_memory_growth(gpu, False)", 1),
     (2, "verbose = 1 if hvd.local_rank() == 0 else 0", 2),
-    (3, "opt = hvd.DistributedOptimizer(opt, op=hvd.Sum)", 3),
-    (4, "callbacks.append(hvd.callbacks.BroadcastGlobalVariablesCallback(1))", 4),
-    (5, "steps_per_epoch=len(train_iter) // hvd.local_size(),", 5),
     (5, "validation_steps=len(test_iter) // hvd.size(),", 5),
     (6, "(below `callbacks.append(StopAtAccuracy(args.target_accuracy, args.patience))`)", 6),
     (8, "if hvd.rank() == 0:", 8),
-    (9, "images.index_array = order[hvd.local_rank() :: hvd.size()]", 9),
     (11, "full_lr = args.base_lr * hvd.local_size()", 11),
     (13, "batch_size = args.batch_size", 13),
 )

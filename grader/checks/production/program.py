@@ -11,7 +11,7 @@ from grader.runner.synthetic_data import CLASSES
 part = Part("imagenet_resnet50.py", "imagenet_resnet50_solution.py", HorovodFacts)
 
 EPOCHS = 2
-WARMUP_EPOCHS = {"one-host": 2, "two-hosts": 1, "three-ranks": 1}  # of the clusters that checks of the rate look at
+WARMUP_EPOCHS = {"two-hosts": 1, "three-ranks": 2}  # of the clusters that checks of the rate look at
 NEWEST = 10  # after how many epochs the newest checkpoint is that is found again; another one is named after one less
 # Keras reads two batches ahead and throws them away. A share has more, so a validation begins in the middle of it.
 VAL_BATCH = 1
@@ -47,7 +47,8 @@ def _resumed(name: str, first: Topology) -> Topology:
     return replace(_on(first, EPOCHS + 1), name=name, reserved=True, after=first.name)
 
 
-_one_host, _two_hosts, _three_ranks = map(_on, training.CLUSTERS)
+_, TWO_HOSTS, THREE_RANKS = training.CLUSTERS
+_two_hosts, _three_ranks = _on(TWO_HOSTS), _on(THREE_RANKS)
 _unreached = replace(
     _on(Topology("unreached", "2 hosts with 2 ranks each, one of which cannot reach the store", 2, 2, 0)),
     reserved=True,
@@ -55,16 +56,16 @@ _unreached = replace(
 )
 
 # Each trained on from the beginning, and one where the data cannot be copied to one of two hosts.
-FRESH = (_one_host, _two_hosts, _three_ranks, _unreached)
+FRESH = (_two_hosts, _three_ranks, _unreached)
 # Before step 10, a training on one host alone can be resumed.
 SHARED = (
     *FRESH,
-    _resumed("resumed-on-one-host", _one_host),
+    _resumed("resumed-on-one-host", _three_ranks),
 )
 # And once more where training has ended before, and the newest checkpoint is not the last one by its name.
 _found = replace(
     _resumed("resumed", _two_hosts),
-    arguments=_on(training.CLUSTERS[1], NEWEST + 1).arguments,
+    arguments=_on(TWO_HOSTS, NEWEST + 1).arguments,
     found=Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftover=NEWEST + 1),  # not in the order of time
 )
 RESUMED = (*FRESH, _found)

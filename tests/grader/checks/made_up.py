@@ -8,7 +8,7 @@ from grader.runner import reading
 from grader.runs import Rank, Runs
 
 SOURCE = reading.read((SOLUTIONS / "imagenet_resnet50_after_step_11.py").read_text())
-SIZES = {"one-host": 2, "two-hosts": 2, "three-ranks": 3}
+SIZES = {"two-hosts": 2, "three-ranks": 3}
 STEPS = 4
 LATER = {"29": 1.0, "30": 0.1, "60": 0.01, "80": 0.001}
 

@@ -97,10 +97,10 @@ def test_curved_warm_ups_are_right(runs, right):
 
 
 def test_a_schedule_that_lowers_nothing(runs, right):
-    fits(runs, "one-host")[1].schedule = dict.fromkeys(LATER, TWO)
+    fits(runs, "two-hosts")[1].schedule = dict.fromkeys(LATER, TWO)
     found = rate.schedule(runs, right, SOURCE)
     assert found.message == (
-        "Rank 1 (one-host) would train at a learning rate of 0.02 in epoch 31, as in epoch 30. Expected: 0.002."
+        "Rank 1 (two-hosts) would train at a learning rate of 0.02 in epoch 31, as in epoch 30. Expected: 0.002."
     )
     assert found.line == line("def lr_schedule(")
 
@@ -115,7 +115,7 @@ def test_a_warm_up_that_begins_anew_after_a_restart(runs, right):
 
 
 def test_a_crash_in_fit_is_not_taken_for_another_steps(runs, right):
-    for rank in runs.topologies["one-host"]:
+    for rank in runs.topologies["two-hosts"]:
         rank.facts.fits[0].epochs, rank.facts.fits[0].batches, rank.facts.fits[0].schedule = [], [], {}
         rank.facts.order = []
         rank.error, rank.error_line = "AttributeError: 'float' object has no attribute 'dtype'", 9
@@ -124,7 +124,7 @@ def test_a_crash_in_fit_is_not_taken_for_another_steps(runs, right):
     assert (
         words
         == [
-            "Not checked: Rank 0 (one-host) does not train to its end "
+            "Not checked: Rank 0 (two-hosts) does not train to its end "
             "(AttributeError: 'float' object has no attribute 'dtype')."
         ]
         * 3
@@ -132,7 +132,7 @@ def test_a_crash_in_fit_is_not_taken_for_another_steps(runs, right):
 
 
 def test_callbacks_that_cannot_begin_a_later_epoch(runs, right):
-    fits(runs, "one-host")[1].schedule = {}
+    fits(runs, "two-hosts")[1].schedule = {}
     found = rate.schedule(runs, right, SOURCE)
     assert found.unclear
-    assert found.message == "Not checked: Rank 1 (one-host) cannot begin epoch 30: its callbacks fail."
+    assert found.message == "Not checked: Rank 1 (two-hosts) cannot begin epoch 30: its callbacks fail."

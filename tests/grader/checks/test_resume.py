@@ -56,9 +56,9 @@ def test_a_partial_file_that_stays_next_to_the_checkpoint_is_right(runs, right):
 
 
 def test_another_rank_that_writes(runs, right):
-    fits(runs, "one-host")[1].wrote = ["checkpoint-1.partial"]
+    fits(runs, "two-hosts")[1].wrote = ["checkpoint-1.partial"]
     found = resume.one_writer(runs, right, SOURCE)
-    assert found.message == "Rank 1 (one-host) writes checkpoint-1.partial. Expected: rank 0 alone saves."
+    assert found.message == "Rank 1 (two-hosts) writes checkpoint-1.partial. Expected: rank 0 alone saves."
     assert found.line == line("SaveCheckpoint())") and found.explains
 
 

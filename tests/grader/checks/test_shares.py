@@ -37,7 +37,7 @@ def named(way, size):
     return [[f"val {image}" for image in share] for share in way(0, size, VAL_IMAGES)]
 
 
-def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="one-host", topology="one host"):
+def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="three-ranks", topology="one host"):
     """Return runs whose ranks train and validate on the shares that two functions give for each epoch."""
     ranks = []
     for number in range(size):
@@ -52,7 +52,7 @@ def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="one-host",
 
 
 def resumed(runs, epochs, initial=2, **ways):
-    runs.reserved["resumed-on-one-host"] = runs_of(epochs, initial=initial, **ways).topologies["one-host"]
+    runs.reserved["resumed-on-one-host"] = runs_of(epochs, initial=initial, **ways).topologies["three-ranks"]
     return runs
 
 

@@ -69,7 +69,7 @@ def ended(number, message="no data on 1 host", errors=(), kind="SystemExit", **e
 @pytest.fixture
 def runs():
     """Return a right script's runs."""
-    sizes = {"one-host": (2, 2), "two-hosts": (2, 1), "three-ranks": (3, 3)}
+    sizes = {"two-hosts": (2, 1), "three-ranks": (3, 3)}
     made = {name: [right(n, slots, name) for n in range(size)] for name, (size, slots) in sizes.items()}
     unreached = [ended(0), ended(1), ended(2, errors=[FAILURE], stdout=f"{FAILURE}\n"), ended(3)]
     return Runs(made, {"unreached": unreached})
@@ -83,7 +83,7 @@ def of(check, runs):
 def expected(runs):
     """What the solution did is what a right script does."""
     global made_anew
-    sizes = {"one-host": (2, 2), "two-hosts": (2, 1), "three-ranks": (3, 3)}
+    sizes = {"two-hosts": (2, 1), "three-ranks": (3, 3)}
     made_anew = Runs({name: [right(n, slots, name) for n in range(size)] for name, (size, slots) in sizes.items()})
 
 
@@ -128,8 +128,8 @@ def test_results_that_only_go_to_a_path_are_found(runs):
 
 
 def test_two_copies_on_a_host_are_found(runs):
-    runs.topologies["one-host"][1].facts.files.copied = IMAGES
-    assert of(staging.staged, runs).message.startswith("Ranks 0 and 1 each copy the data to the same host (one-host).")
+    runs.topologies["three-ranks"][1].facts.files.copied = IMAGES
+    assert of(staging.staged, runs).message.startswith("Ranks 0 and 1 each copy the data to the same host (three-ranks).")
 
 
 def test_a_host_without_a_copy_is_named_with_the_line_where_its_rank_waits(runs):
@@ -149,10 +149,10 @@ def test_a_missing_file_on_a_host_without_a_copy_is_named(runs):
 
 
 def test_a_part_of_the_copy_is_found(runs):
-    runs.topologies["one-host"][1].facts.files.cached = 3
+    runs.topologies["three-ranks"][1].facts.files.cached = 3
     found = of(staging.reads_copy, runs)
     assert found.message.startswith(
-        "Rank 1 (one-host) begins to read when its host's --cache-dir holds 3 of 20 images."
+        "Rank 1 (three-ranks) begins to read when its host's --cache-dir holds 3 of 20 images."
     )
     assert found.line == 2
 
@@ -166,11 +166,11 @@ def test_reads_from_afar_are_found(runs):
 
 
 def test_a_rank_that_does_not_wait_is_found(runs):
-    early = runs.topologies["one-host"][1]
+    early = runs.topologies["three-ranks"][1]
     early.facts = HorovodFacts(files=files(False, cached=None))
     early.error, early.error_line, early.causes = "FileNotFoundError: copy", 7, frozenset({"no file"})
     found = of(staging.reads_copy, runs)
-    assert "Rank 1 (one-host) does not wait until the data are on its host" in found.message and found.line == 7
+    assert "Rank 1 (three-ranks) does not wait until the data are on its host" in found.message and found.line == 7
 
 
 def test_an_error_that_no_rank_prints_is_found(runs):
@@ -227,7 +227,7 @@ def test_an_end_without_a_line_is_found(runs):
 
 
 def test_a_crash_in_training_says_nothing_about_results(runs):
-    for one in runs.topologies["one-host"]:
+    for one in runs.topologies["two-hosts"]:
         one.error, one.facts.files.kept, one.facts.order = "ValueError: shapes", [], []
     found = of(staging.results, runs)
     assert found.untold and "does not get to the end of the program: ValueError: shapes" in found.message
@@ -236,12 +236,12 @@ def test_a_crash_in_training_says_nothing_about_results(runs):
 def test_results_that_are_missing_are_named(runs):
     for ranks in runs.topologies.values():
         ranks[0].facts.files.kept = ["events.1"]
-    assert "--train-url lacks weights.h5, which is in --log-dir (one-host)." in of(staging.results, runs).message
+    assert "--train-url lacks weights.h5, which is in --log-dir (two-hosts)." in of(staging.results, runs).message
     for ranks in runs.topologies.values():
         ranks[0].facts.files.kept = []
     found = of(staging.results, runs)
     assert (
-        "--train-url holds nothing (one-host). Expected: all 2 files of --log-dir." in found.message and found.line == 5
+        "--train-url holds nothing (two-hosts). Expected: all 2 files of --log-dir." in found.message and found.line == 5
     )
 
 
@@ -249,7 +249,7 @@ def test_results_that_are_moved_are_not_missing(runs):
     for ranks in runs.topologies.values():
         ranks[0].facts.files.left = []
     assert of(staging.results, runs) is None
-    runs.topologies["one-host"][0].facts.files.kept = ["events.1"]
+    runs.topologies["two-hosts"][0].facts.files.kept = ["events.1"]
     assert "--train-url lacks weights.h5" in of(staging.results, runs).message
 
 
@@ -259,6 +259,6 @@ def test_results_of_another_rank_are_found(runs):
 
 
 def test_a_script_that_empties_the_store_is_found(runs):
-    runs.topologies["one-host"][0].facts.files.removed = 1
+    runs.topologies["two-hosts"][0].facts.files.removed = 1
     found = of(staging.data_stay, runs)
-    assert found.message.startswith("Rank 0 (one-host) deletes or overwrites data below --data-url") and found.line == 6
+    assert found.message.startswith("Rank 0 (two-hosts) deletes or overwrites data below --data-url") and found.line == 6

@@ -118,8 +118,8 @@ class RunningRank:
             of = "" if self.threaded else f"/task/{self.pid}"
             fields = Path(f"/proc/{self.pid}{of}/stat").read_text().rpartition(")")[2].split()
         state, ticks = fields[0], int(fields[11]) + int(fields[12])  # see proc(5)
-        # Threads that look after connections take a tick now and then.
-        worked = ticks > self.ticks + 1 if self.threaded else state != "S" or ticks != self.ticks
+        # Threads that look after connections take a tick now and then, and so does a script that waits for a file.
+        worked = ticks > self.ticks + 1 or (state != "S" and not self.threaded)
         self.still = 0 if worked else self.still + max(0.0, seconds)
         self.ticks = ticks
 

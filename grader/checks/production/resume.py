@@ -124,14 +124,17 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
     after = _again(runs)
     if isinstance(after, Finding):
         return after
-    newest, original = _newest(runs)  # one who counts checkpoints, or keeps the number elsewhere, does not see copies
+    # A program that counts its checkpoints, or keeps the number elsewhere, does not see copies.
+    newest, original, named = _newest(runs)
     began = {rank.number: rank.facts.fits[0].initial_epoch for rank in after if rank.facts.fits}
     wrong = [epoch for epoch in began.values() if epoch not in (newest, original)]
     if wrong or len({*began.values()}) > 1:
         which = " and ".join(f"rank {number} with epoch {epoch + 1}" for number, epoch in began.items())
         message = f"Started again, {which.replace(' with', ' begins with', 1)}. Rank 0's newest checkpoint is that "
         message += f"after epoch {newest}. Expected: epoch {newest + 1} on every rank."
-        if newest == NEWEST and {*began.values()} == {NEWEST - 1}:
+        if named != original:
+            message += f" At first, the checkpoint after epoch {original} is called {CHECKPOINT}{named}."
+        elif newest == NEWEST and {*began.values()} == {NEWEST - 1}:
             message += f" As text, {NEWEST - 1} sorts after {NEWEST}; and the file written last need not be it."
         if NEWEST + 1 in wrong:
             message += f" Rank 1's host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
@@ -208,15 +211,20 @@ def _again(runs: HorovodRuns) -> list[HorovodRank] | Finding:
     return after
 
 
-def _newest(runs: HorovodRuns) -> tuple[int, int]:
-    """Return after how many epochs the newest checkpoint is that a restart finds, and what it was called at first."""
+def _newest(runs: HorovodRuns) -> tuple[int, int, int]:
+    """Return how many epochs the newest checkpoint is made of that a restart finds, how many at first, and its name's.
+
+    A name with another number than that of the epochs is the program's own way to count: a restart has to know of it.
+    """
     before = runs.topologies["two-hosts"][0].facts
-    names = {name for epoch in before.fits[0].epochs for name in epoch.saved or []}
-    names |= {Path(name).name for name in before.files.left} if before.files else set()
-    for epoch in range(EPOCHS, 0, -1):
-        if any(re.fullmatch(rf"{CHECKPOINT}{epoch}(\.\w+)?", name) for name in names):
-            return NEWEST - EPOCHS + epoch, epoch
-    return EPOCHS, EPOCHS
+    saved = {Path(name).name: 0 for name in before.files.left} if before.files else {}
+    saved |= {name: number for number, epoch in enumerate(before.fits[0].epochs, 1) for name in epoch.saved or []}
+    for named in range(EPOCHS, -1, -1):
+        name = next((name for name in saved if re.fullmatch(rf"{CHECKPOINT}{named}(\.\w+)?", name)), None)
+        if name:
+            epochs = saved[name] or named
+            return NEWEST - EPOCHS + epochs, epochs, named
+    return EPOCHS, EPOCHS, EPOCHS
 
 
 def _line_of_epoch(after: list[HorovodRank], source: Source) -> int | None:

@@ -86,6 +86,20 @@ def test_names_in_the_order_of_texts(runs, right):
     assert found.message.endswith("As text, 9 sorts after 10; and the file written last need not be it.")
 
 
+@pytest.mark.parametrize(
+    ("begins", "repeated"), [(NEWEST, False), (EPOCHS, False), (NEWEST - 1, True), (EPOCHS - 1, True)]
+)
+def test_checkpoints_named_by_the_epochs_before_them(runs, right, begins, repeated):
+    for number, epoch in enumerate(fits(runs)[0].epochs):
+        epoch.saved = [f"checkpoint-{number}.h5"]
+    runs.topologies["two-hosts"][0].facts.files.left = ["checkpoint-0.h5", "checkpoint-1.h5"]
+    begin(runs, begins, begins)
+    found = resume.goes_on(runs, right, SOURCE)
+    assert bool(found) is repeated
+    if found:
+        assert found.message.endswith("At first, the checkpoint after epoch 2 is called checkpoint-1.")
+
+
 def test_a_leftover_on_another_host(runs, right):
     begin(runs, NEWEST, NEWEST + 1)
     found = resume.goes_on(runs, right, SOURCE)

@@ -129,7 +129,9 @@ def test_results_that_only_go_to_a_path_are_found(runs):
 
 def test_two_copies_on_a_host_are_found(runs):
     runs.topologies["three-ranks"][1].facts.files.copied = IMAGES
-    assert of(staging.staged, runs).message.startswith("Ranks 0 and 1 each copy the data to the same host (three-ranks).")
+    assert of(staging.staged, runs).message.startswith(
+        "Ranks 0 and 1 each copy the data to the same host (three-ranks)."
+    )
 
 
 def test_a_host_without_a_copy_is_named_with_the_line_where_its_rank_waits(runs):
@@ -241,7 +243,8 @@ def test_results_that_are_missing_are_named(runs):
         ranks[0].facts.files.kept = []
     found = of(staging.results, runs)
     assert (
-        "--train-url holds nothing (two-hosts). Expected: all 2 files of --log-dir." in found.message and found.line == 5
+        "--train-url holds nothing (two-hosts). Expected: all 2 files of --log-dir." in found.message
+        and found.line == 5
     )
 
 
@@ -261,4 +264,6 @@ def test_results_of_another_rank_are_found(runs):
 def test_a_script_that_empties_the_store_is_found(runs):
     runs.topologies["two-hosts"][0].facts.files.removed = 1
     found = of(staging.data_stay, runs)
-    assert found.message.startswith("Rank 0 (two-hosts) deletes or overwrites data below --data-url") and found.line == 6
+    assert (
+        found.message.startswith("Rank 0 (two-hosts) deletes or overwrites data below --data-url") and found.line == 6
+    )

@@ -67,3 +67,19 @@ def test_a_process_that_sleeps_may_not_run(does, may_run):
             assert process.poll() is None
         assert rank.may_run() is may_run
         process.kill()
+
+
+@pytest.mark.parametrize(("ticks", "still"), [(0, 4), (1, 4), (2, 0)])
+def test_a_script_that_looks_for_a_file_again_and_again_is_still(ticks, still):
+    with subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True)\nimport signal; signal.pause()"], stdout=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        while psutil.Process(process.pid).status() != "sleeping":
+            assert process.poll() is None
+        rank = RunningRank(Topology("one", "one", 1, 1, 0), 0, process.pid, -1, None, {})
+        rank.look(1)
+        rank.still, rank.ticks = 3, rank.ticks - ticks
+        rank.look(1)
+        assert rank.still == still
+        process.kill()

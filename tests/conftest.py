@@ -33,6 +33,11 @@ def wait_until_up(process, count):
         count -= line.endswith(b"up\n")
 
 
+def pytest_collection_modifyitems(items):
+    """Put fast tests first."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+
+
 @pytest.fixture
 def leftovers(monkeypatch):
     """Return a function that returns those processes, of all that the test started, which are still running.

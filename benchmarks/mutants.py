@@ -1,6 +1,6 @@
 """Judge every mutant of the solutions: does the judge fail each one that is not equivalent to its solution?
 
-All of them take about an hour. Verdicts are kept in benchmarks/turns/, by mutant and judge, so that a run that was
+All of them take some hours. Verdicts are kept in benchmarks/turns/, by mutant and judge, so that a run that was
 interrupted continues where it stopped.
 """
 

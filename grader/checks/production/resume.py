@@ -212,7 +212,7 @@ def _again(runs: HorovodRuns) -> list[HorovodRank] | Finding:
 
 
 def _newest(runs: HorovodRuns) -> tuple[int, int, int]:
-    """Return how many epochs the newest checkpoint is made of that a restart finds, how many at first, and its name's.
+    """Return how many epochs are behind the newest checkpoint, for a restart and at first, and its name's number then.
 
     A name with another number than that of the epochs is the program's own way to count: a restart has to know of it.
     """

@@ -31,7 +31,7 @@ CAUSES: tuple[tuple[Cause, str], ...] = (
     ("mismatch", r"Mismatched"),  # ranks met in different collectives
     ("connection", r"HorovodInternalError|gloo|UnavailableError"),  # another process of the cluster is gone
     ("task taken", r"is already running here"),  # course.tf_config: two processes do the same task
-    ("port taken", r"its port is in use"),  # course.tf_config: something listens where this task is to
+    ("port taken", r"this process listens there already"),  # course.tf_config: a server of its own has the port
     ("no file", r"FileNotFoundError"),
     ("store", r"StoreError"),  # of course.store
     ("late strategy", r"Collective ops must be configured at program startup"),

@@ -15,6 +15,7 @@ from tests.corpus.multi_worker_passages import (
     OPTIONS,
     PIPELINE,
     POLICY,
+    RESTORE,
     SCOPE,
     STEPS,
     STRATEGY,
@@ -117,7 +118,14 @@ CORRECT = (
             ),
         ),
     ),
-    Variant("the scope inside of the function", 13, ((SCOPE, "with strategy.scope():\n    model = make_model()\n"),)),
+    Variant(
+        "the scope inside of the function",
+        13,
+        (
+            (SCOPE, RESTORE),
+            ("    model = make_model()\n", "    with strategy.scope():\n        model = make_model()\n"),
+        ),
+    ),
     Variant("everything in the scope", 13, (("model.fit(\n", "with strategy.scope():\n  model.fit(\n"),)),
     Variant("told in other words", 13, ((VERBOSE, "    verbose=2 * (not index),\n"),)),
     Variant("the solution of step 14", 14, ()),

@@ -1,12 +1,15 @@
 """Facts: what a recorder writes is read as it was, and anything else counts as not reported."""
 
 import json
+import re
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from course import tf_config
 from grader import runs
 from grader.checks.training import CLUSTERS
 from grader.facts import Answer, Batch, Epoch, Error, Fit, HorovodFacts, Result, State, TaskFacts
@@ -98,3 +101,8 @@ def test_what_a_library_s_error_means_is_known(kind, message, cause):
     found = json.loads(WRITTEN) | {"error": {"kind": kind, "message": message, "line": None, "traceback": ""}}
     assert cause in read(found).causes
     assert read(json.loads(WRITTEN)).causes == frozenset()
+
+
+@pytest.mark.parametrize("cause", ["task taken", "port taken"])
+def test_causes_of_tf_config_are_in_its_words(cause):
+    assert re.search(dict(runs.CAUSES)[cause], Path(tf_config.__file__).read_text())

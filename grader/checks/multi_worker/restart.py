@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from grader.checks.multi_worker.program import DIES_AFTER, KILLED, RESTARTED, SAVE_FREQ, THREE, part
-from grader.checks.multi_worker.workers import in_scope, low
+from grader.checks.multi_worker.workers import in_scope, low, not_seen, strategy_first
 from grader.checks.part import Finding
 from grader.facts import Save
 from grader.job import LOGS
@@ -93,12 +93,15 @@ def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
     14,
     points=1,
     asks=("one folder for all workers, below `args.log_dir`", "So there is one backup, in a folder that **all** can"),
-    needs=(in_scope,),
+    needs=(strategy_first,),
     hint="Every worker gets BackupAndRestore, with the same folder.",
 )
 def one_backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """All workers back up to one folder below --log-dir"""
     for workers in runs.topologies.values():
+        unseen = next((rank for rank in workers if not rank.facts.fits), None)
+        if unseen:
+            return not_seen(unseen, "trains")
         first = _backups(workers[0])
         for rank in workers:
             own = _backups(rank)

@@ -75,6 +75,7 @@ class Fit(Struct, forbid_unknown_fields=True):
     epochs: list[Epoch] = []
     reads: list[tuple[int, str, str, float]] = []  # epoch, callback, metric, value
     end: State | None = None
+    values: int = 0  # that are trained: the sizes of all trainable weights together
     schedule: dict[str, float] = {}  # epoch -> the rate that the script's own callbacks set for it
     wrote: Annotated[list[str], Meta(max_length=100)] = []  # checkpoints that this rank opened for writing
     renamed: Annotated[list[str], Meta(max_length=100)] = []  # and those that got their name by a rename

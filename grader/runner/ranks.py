@@ -1,10 +1,13 @@
 """A rank as its supervisor sees it: forked, given its environment, read from, looked at and ended."""
 
 import contextlib
+import io
 import json
+import linecache
 import math
 import mmap
 import os
+import secrets
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,6 +38,7 @@ class RunningRank:
     orders: int  # the pipe by which its environment goes to it; once it closes, the rank sends its facts and ends
     board: mmap.mmap  # shared with the rank, which writes there which collective it is in
     pipes: dict[str, int]  # of each stream, by which the rank writes
+    secret: bytes = field(default_factory=lambda: secrets.token_hex(16).encode())  # its facts begin with it
     kept: dict[str, bytearray] = field(default_factory=lambda: {name: bytearray() for name in STREAMS})
     exit: int | None = None
     over: bool = False
@@ -64,9 +68,11 @@ class RunningRank:
         return self.board[:].rstrip(b"\0").decode(errors="replace")
 
     def facts(self) -> object:
-        """Return what the rank sent, or None where that is not JSON. Untrusted."""
+        """Return what the rank's recorder sent, or None where that is not JSON. Untrusted."""
+        if not self.kept["facts"].startswith(self.secret):  # something else wrote to the pipe
+            return None
         try:
-            return json.loads(self.kept["facts"])
+            return json.loads(self.kept["facts"][len(self.secret) :])
         except (ValueError, RecursionError):
             return None
 
@@ -138,6 +144,8 @@ def fork(job: Job, topology: Topology, entry: Entry) -> list[RunningRank]:
     folder.mkdir(exist_ok=True)
     for name, text in {job.name: job.script, **job.programs}.items():
         (folder / name).write_text(text)
+        # From here the ranks take it. Without a time, the entry is never compared with the file.
+        linecache.cache[str(folder / name)] = (len(text), None, io.StringIO(text, newline=None).readlines(), name)
     ranks = []
     for number in range(topology.size):
         pipes = {name: os.pipe() for name in (*STREAMS, "orders")}
@@ -192,9 +200,9 @@ def _of_horovod(number: int, topology: Topology, port: int) -> dict[str, str]:
 
 
 def release(ranks: list[RunningRank], environments: list[dict[str, str]]) -> None:
-    """Release the waiting ranks of a topology by sending them their environment."""
+    """Release the waiting ranks of a topology by sending them their secret and their environment."""
     for rank, environment in zip(ranks, environments, strict=True):
-        os.write(rank.orders, json.dumps(environment).encode())
+        os.write(rank.orders, rank.secret + json.dumps(environment).encode())
 
 
 def close_all_but(*kept: int) -> None:

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.runner import suspicion
+from grader.runner import uses
 
 LARGEST = 200_000  # bytes of a script
 
@@ -111,7 +111,7 @@ def read(text: str) -> Source:
     """
     try:
         tree = ast.parse(text)
-        return Source(text, tree, suspicion.found(tree))
+        return Source(text, tree, uses.out_of_place(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = f"The file is not valid Python: {getattr(error, 'msg', None) or error}."
         raise NoScriptError(message, getattr(error, "lineno", None)) from None

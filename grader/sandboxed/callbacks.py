@@ -1,6 +1,6 @@
 """What the recorder of Horovod's ranks puts before and behind a script's own callbacks, to see what each one does."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,20 @@ class ReadLogs(dict[str, Any]):
     def get(self, name: str, default: Any = None) -> Any:
         """Return the metric or the default, and note it."""
         return self[name] if name in self else default  # noqa: SIM401
+
+    def __iter__(self) -> Iterator[str]:
+        """Return an iterator over the names; with it, a copy is made by reading each metric."""
+        return iter(list(super().keys()))
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """Return the metric, and note it; set the default where there is none."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """Return the metric, and note it, before it is taken out."""
+        return super().pop(name, *default) if name not in self else (self[name], super().pop(name))[0]
 
     def items(self) -> Any:
         """Return all metrics, and note them."""

@@ -29,6 +29,7 @@ from grader.sandboxed.gpus import Gpus
 from grader.sandboxed.iterators import keep_iterators
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
+APART = 0.05  # relative: by so much weights of new models differ between ranks at least
 LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second part's programs lower their rate
 
 COLLECTIVES = (
@@ -169,17 +170,30 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
         def watched_wire(this: Any, *args: Any, **kwargs: Any) -> None:
             wire(this, *args, **kwargs)
+            self.set_apart(this.trainable_weights)
             self.built[this] = self.project(this.trainable_weights)
 
         def watched_compile(this: Any, *args: Any, **kwargs: Any) -> None:
             self.built.setdefault(this, self.project(this.trainable_weights))
-            weights = signature.bind(this, *args, **kwargs).arguments.get("loss_weights")
+            given = signature.bind(this, *args, **kwargs)
+            weights = given.arguments.get("loss_weights")
             self.weighted[this] = [float(weight) for weight in tf.nest.flatten(weights) if weight is not None]
-            compile_(this, *args, **kwargs)
+            # Gradients and weights are read in steps that run eagerly, whatever the script would have.
+            given.arguments.update(run_eagerly=None, jit_compile=None)
+            compile_(*given.args, **given.kwargs)
 
         functional.Functional._init_graph_network = watched_wire
         model.__init__, model.compile = watched_build, watched_compile
         wrap_fit(self.record_fit)
+
+    def set_apart(self, weights: list[Any]) -> None:
+        """Change the weights of a new model a little, on each rank but 0 in its own way.
+
+        Ranks that draw from one seed would begin alike, and whether they take rank 0's weights could not be seen.
+        """
+        random = np.random.default_rng(self.rank)
+        for weight in weights if self.rank else ():
+            weight.assign(weight * (1 + APART * random.standard_normal(weight.shape)))
 
     @contextlib.contextmanager
     def record_fit(self, call: FitCall) -> Iterator[None]:
@@ -194,6 +208,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             optimizer=_describe(call.model.optimizer),
             callbacks=[type(callback).__name__ for callback in call.callbacks],
             loss_weights=self.weighted[call.model],
+            values=sum(int(weight.shape.num_elements()) for weight in call.model.trainable_weights),
             steps_per_epoch=None if steps is None else int(steps),
             log_dirs=[str(log.log_dir) for log in call.callbacks if isinstance(log, tf.keras.callbacks.TensorBoard)],
             weights_built=self.built[call.model],
@@ -282,6 +297,7 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap) -> Horovod
     recorder = HorovodRecorder(script, topology.gpus, rank, board)
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
+    tf.config.run_functions_eagerly = tf.config.experimental_run_functions_eagerly = lambda run_eagerly: None
     # A program that is started again draws other numbers.
     tf.keras.utils.set_random_seed(1000 + rank + (100 if topology.after else 0))
     recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))

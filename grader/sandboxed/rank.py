@@ -1,7 +1,8 @@
 """Be one rank, in a process that the supervisor forked: run the script under a recorder, and send the facts.
 
-The supervisor talks to a rank by two pipes. On one it sends the rank's environment variables, and closes it when the
-rank may end. On the other the rank sends its facts: when its script has ended, or when it is asked to end before.
+The supervisor talks to a rank by two pipes. On one it sends a secret and the rank's environment variables, and closes
+it when the rank may end. On the other the rank sends the secret and its facts: when its script has ended, or when it is
+asked to end before.
 """
 
 import json
@@ -29,11 +30,12 @@ def run(number: int, topology: Topology, script: Path, board: mmap.mmap, facts_f
     """
     status = 70
     try:
-        variables = os.read(orders_fd, 65536)
-        if variables:
-            os.environ.update(json.loads(variables))
+        message = os.read(orders_fd, 65536)
+        if message:
+            secret, _, variables = message.decode().partition("{")
+            os.environ.update(json.loads("{" + variables))
             _enter_host(script.parent)
-            status = _run(number, topology, script, board, facts_fd, orders_fd)
+            status = _run(number, topology, script, board, facts_fd, orders_fd, secret)
     finally:
         os._exit(status)
 
@@ -45,16 +47,18 @@ def _enter_host(folder: Path) -> None:
     os.chdir(host)
 
 
-def _run(number: int, topology: Topology, script: Path, board: mmap.mmap, facts_fd: int, orders_fd: int) -> int:
+def _run(
+    number: int, topology: Topology, script: Path, board: mmap.mmap, facts_fd: int, orders_fd: int, secret: str
+) -> int:
     """Run the script, send its facts, wait for the others, and return the exit status."""
     sending = threading.Lock()
-    threading.Thread(target=_send_when_asked, args=(sending, facts_fd, orders_fd), daemon=True).start()
+    threading.Thread(target=_send_when_asked, args=(sending, facts_fd, orders_fd, secret), daemon=True).start()
     recorder = _recorded(number, topology, script, board)
     sending.acquire()
     sys.stdout.flush()
     sys.stderr.flush()
     with os.fdopen(facts_fd, "w") as file:
-        file.write(recorder.encoded())
+        file.write(secret + recorder.encoded())
     if recorder.facts.error or topology.tasks:
         os.read(orders_fd, 1)  # a rank that ends closes the others' connections, and they would fail of that first
         return int(bool(recorder.facts.error))
@@ -78,10 +82,10 @@ def _recorded(number: int, topology: Topology, script: Path, board: mmap.mmap) -
     return task_recorder.run(str(script), topology, number, board)
 
 
-def _send_when_asked(sending: threading.Lock, facts_fd: int, orders_fd: int) -> None:
+def _send_when_asked(sending: threading.Lock, facts_fd: int, orders_fd: int, secret: str) -> None:
     """Send the facts so far, if that is asked for before this rank's script has ended; the rank is killed then."""
     os.read(orders_fd, 1)
     if sending.acquire(blocking=False):
         Recorder.latest.note_waiting()
         with os.fdopen(facts_fd, "w") as file:  # closed in any case, also where there is no recorder yet
-            file.write(Recorder.latest.encoded())
+            file.write(secret + Recorder.latest.encoded())

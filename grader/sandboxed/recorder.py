@@ -5,13 +5,15 @@ linear, so the projection of a mean is the mean of the projections.
 """
 
 import argparse
+import builtins
 import inspect
 import json
+import linecache
 import mmap
-import runpy
 import sys
 import threading
 import traceback
+import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Generic
@@ -20,6 +22,7 @@ import msgspec
 import numpy as np
 
 from grader.facts import ARGUMENTS, Error, Facts
+from grader.sandboxed import locks
 
 # Directions for as many values as the lesson's smallest network has; more values use them over again.
 # Made here, once, so that the ranks, which are forks, share them.
@@ -82,12 +85,20 @@ class Recorder(Generic[Facts]):
     def run(self, arguments: Iterable[str]) -> None:
         """Run the script as the main program.
 
+        What runs is the text that the judge has read, which the supervisor put into linecache: not a file that
+        something may have changed, nor what a comment on the first line says how to decode. No file next to the
+        script can be imported.
+
         Raises nothing of the script's: an exception is a fact, its traceback without frames of ours.
         """
         sys.argv = [self.script, *arguments]
-        sys.path[0] = str(Path(self.script).parent)
+        del sys.path[0]
+        locks.close()
+        main = types.ModuleType("__main__")
+        vars(main).update(self.names, __file__=self.script, __builtins__=builtins)
+        sys.modules["__main__"] = main
         try:
-            runpy.run_path(self.script, self.names, "__main__")
+            exec(compile("".join(linecache.getlines(self.script)), self.script, "exec", dont_inherit=True), vars(main))
         except SystemExit as stop:
             error = _error(stop, self.script)
             if stop.code not in (None, 0):

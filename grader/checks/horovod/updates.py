@@ -46,7 +46,7 @@ def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
                 return Finding(
                     "No gradient was computed in a training step, as far as can be seen.", line, unclear=True
                 )
-            finding = _batch(ranks[0].topology, batch, right.batches[number].rate, line)
+            finding = _batch(ranks[0].topology, batch, right.batches[number], line)
             if finding:
                 return finding
     if _traffic(runs) < _traffic(expected) / 3:  # 16 bits in place of 32 are half, and rightly so
@@ -60,6 +60,11 @@ def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
 def _optimizer(fit: Fit, right: Fit, source: Source) -> Finding | None:
     """Whether the optimizer and the loss are those of the solution, whatever wraps them."""
     own, should = fit.optimizer, right.optimizer
+    if fit.values < right.values:
+        return Finding(
+            f"The model trains {fit.values} values. Expected: {right.values}, all of it, as before.",
+            source.line_of("trainable", "model"),
+        )
     different = [key for key in should if key in own and own[key] != should[key]]
     if different:
         return Finding(
@@ -80,13 +85,15 @@ def _traffic(runs: HorovodRuns) -> float:
     return runs.traffic / sum(len(fit.batches) for rank in runs.ranks() for fit in rank.facts.fits)
 
 
-def _batch(where: str, batch: list[Batch], rate: float, line: int | None) -> Finding | None:
+def _batch(where: str, batch: list[Batch], right: Batch, line: int | None) -> Finding | None:
+    """Whether the ranks' updates are the mean of their gradients, but for what rounding does to the solution's."""
+    rate = right.rate
     local = [np.asarray(entry.local, float) for entry in batch]
     update = [np.asarray(entry.updated, float) - np.asarray(entry.before, float) for entry in batch]
     mean, total = -rate * np.mean(local, axis=0), -rate * np.sum(local, axis=0)
-    scale = max(np.abs(own).max() for own in local) * rate + 1e-9
+    scale = np.abs(right.local or [0.0]).max() * rate + 1e-9
     # Weights are float32, and updates small compared with them.
-    noise = 2e-6 * max(np.abs(np.asarray(entry.before, float)).max() for entry in batch)
+    noise = 2e-6 * np.abs(right.before or [0.0]).max()
 
     def same(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
         return bool(np.abs(one - other).max() <= 0.02 * scale + noise)
@@ -122,24 +129,25 @@ def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
 
     Compares weights and the optimizer's variables after each batch with rank 0's.
     """
-    for ranks in runs.topologies.values():
+    for name, ranks in runs.topologies.items():
+        rights = expected.topologies[name][0].facts.fits[0].batches
         stop = trained(ranks) or _first_batch(ranks, source)
         if stop:
             return stop
         zero = ranks[0].facts.fits[0]
         for rank in ranks[1:]:
             fit = rank.facts.fits[0]
-            for number, (own, first) in enumerate(zip(fit.batches, zero.batches, strict=False)):
+            for number, (own, first, right) in enumerate(zip(fit.batches, zero.batches, rights, strict=False)):
                 if own.after is None or first.after is None:
                     break
-                if not close(own.after, first.after):
+                if not close(own.after, first.after, right.after):
                     return Finding(_why_apart(runs, rank.where, number, source), _broadcast_line(source))
-                if not close(own.slots, first.slots):
+                if not close(own.slots, first.slots, right.slots):
                     return Finding(
                         f"{rank.where} has the weights of rank 0, but not its optimizer's variables.",
                         _broadcast_line(source),
                     )
-        if not _root_is_zero(ranks):
+        if not _root_is_zero(ranks, rights[0]):
             return Finding(
                 f"All ranks hold the same weights, but not those of rank 0 ({ranks[0].topology}). Expected: rank 0's.",
                 _broadcast_line(source),
@@ -186,8 +194,9 @@ def _why_apart(runs: HorovodRuns, where: str, batch: int, source: Source) -> str
     return f"{where} still starts from its own weights. Expected: those of rank 0, after the first batch."
 
 
-def _root_is_zero(ranks: list[HorovodRank]) -> bool:
+def _root_is_zero(ranks: list[HorovodRank], right: Batch) -> bool:
     """Whether rank 0 kept its own weights when the others took weights over."""
     fit = ranks[0].facts.fits[0]
     first = fit.batches[0]
-    return close(first.after, first.updated) and close(first.before, fit.weights_built)
+    kept = close(first.after, first.updated, right.updated)
+    return kept and close(first.before, fit.weights_built, right.before)

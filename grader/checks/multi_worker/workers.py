@@ -101,11 +101,12 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
     unseen = untrained(runs)
     if unseen:
         return unseen
-    for workers in runs.topologies.values():
+    for name, workers in runs.topologies.items():
         for rank in workers:
             for when in ("begin", "end"):
-                own, first = getattr(rank.facts.fits[0], when), getattr(workers[0].facts.fits[0], when)
-                if not close(own.weights, first.weights):
+                solution = expected.topologies[name][0]
+                own, first, right = (getattr(each.facts.fits[0], when) for each in (rank, workers[0], solution))
+                if not close(own.weights, first.weights, right.weights):
                     return Finding(
                         f"{rank.where} {when}s training with weights other than {low(workers[0])}'s. Expected: the "
                         "same on all workers.",

@@ -12,7 +12,7 @@ from pathlib import Path
 from grader.checks.part import Finding
 from grader.checks.production.program import EPOCHS, NEWEST, RESUMED, part
 from grader.checks.training import close
-from grader.facts import State
+from grader.facts import Batch, State
 from grader.job import CHECKPOINT
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
@@ -167,10 +167,11 @@ def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     line = source.line_of(*SETTERS)
     if end is None:
         return Finding("Not checked: the first training does not end.", untold=True)
-    if not close(end.weights, begin.weights):
+    right = expected.topologies["two-hosts"][0].facts.fits[0].end
+    if right is None or not close(end.weights, begin.weights, right.weights):
         message = "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the "
         return Finding(f"{message}weights with which the last epoch ended.", line)
-    lost = _lost(end, begin)
+    lost = _lost(end, begin, right)
     if lost:
         message = f"Started again, rank 0 has the weights of its newest checkpoint, but {lost}. "
         return Finding(f"{message}Expected: the optimizer as it was.", line)
@@ -189,7 +190,8 @@ def loaded_everywhere(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
     after = _again(runs)
     if isinstance(after, Finding):
         return after
-    return _ended(after, source) or _alike(after, source.line_of(*SETTERS))
+    right = expected.topologies["two-hosts"][0].facts.fits[0].batches[-1]
+    return _ended(after, source) or _alike(after, right, source.line_of(*SETTERS))
 
 
 def _cut_short(ranks: list[HorovodRank]) -> Finding:
@@ -236,12 +238,12 @@ def _line_of_epoch(after: list[HorovodRank], source: Source) -> int | None:
     return (source.line_of(given.id) if isinstance(given, ast.Name) else None) or given.lineno
 
 
-def _lost(end: State, begin: State) -> str | None:
+def _lost(end: State, begin: State, right: State) -> str | None:
     """Say what of the optimizer is not as it was."""
     lost = []
     if end.iterations != begin.iterations:
         lost.append(f"its optimizer counts {begin.iterations} iterations in place of {end.iterations}")
-    if not close(end.slots, begin.slots):
+    if not close(end.slots, begin.slots, right.slots):
         lost.append("the optimizer's momentum is " + ("another one" if any(begin.slots) else "0"))
     return ", and ".join(lost)
 
@@ -278,7 +280,7 @@ def _place(rank: HorovodRank) -> str:
     return f"waits in {rank.collective}" if rank.collective else "is in no collective"
 
 
-def _alike(after: list[HorovodRank], line: int | None) -> Finding | None:
+def _alike(after: list[HorovodRank], right: Batch, line: int | None) -> Finding | None:
     """Whether all ranks begin alike, and stay so."""
     fits = [rank.facts.fits[0] for rank in after]
     for rank, fit in zip(after[1:], fits[1:], strict=True):
@@ -293,7 +295,7 @@ def _alike(after: list[HorovodRank], line: int | None) -> Finding | None:
         for rank, batch in zip(after, batches, strict=True):
             if batch.after is None or batches[0].after is None:
                 continue
-            same = close(batches[0].after, batch.after), close(batches[0].slots, batch.slots)
+            same = close(batches[0].after, batch.after, right.after), close(batches[0].slots, batch.slots, right.slots)
             for alike, name in zip(same, ("weights", "momentum"), strict=True):
                 if not alike:
                     return Finding(

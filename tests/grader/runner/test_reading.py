@@ -133,7 +133,6 @@ def test_reading_lets_a_rank_be_silenced(path):
         "from concurrent.futures import ProcessPoolExecutor",
         "from operator import attrgetter",
         "import logging; logging.sys.modules",
-        "import os; os.write(5, b'')",
         "import os; os.execv('python', [])",
         "import os; os.dup2(1, 2)",
         "import socket; socket.socket()",

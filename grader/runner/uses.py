@@ -1,0 +1,314 @@
+"""What a script uses that is not on the list of what plain training scripts use, found by reading it.
+
+A submission runs in one process with its recorder, so it must not get at anything there but what it was meant to use.
+Modules and what they hold are followed, by whatever name the script gives them. An attribute of any other value is
+judged by its name. What is not on the list is no fault: a person looks at it.
+"""
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Iterator
+
+from grader.runner.allowlist import BUILTIN, NAMES, VALUES, allowed, is_module
+
+# Not even a variable may be called so: reading cannot tell when it is there, and when the built-in function is.
+POWERFUL = {
+    *("__build_class__", "__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "delattr"),
+    *("eval", "exec", "globals", "locals", "memoryview"),
+}
+NAMING = {"add_argument", "set_defaults", "namedtuple", "SimpleNamespace", "Namespace", "Enum", "update"}  # attributes
+UNREADABLE = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)  # nothing that a training script does
+
+# Environment variables that say which rank a process is, or how the interpreter starts; and files of the judge's.
+VARIABLES = (
+    *("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL", "HOROVOD_CROSS", "HOROVOD_GLOO", "HOROVOD_CONTROLLER"),
+    *("HOROVOD_CPU", "HOROVOD_HOSTNAME", "COURSE_RECORD", "LD_", "PYTHON"),
+)
+KNOWN_VARIABLES = ("PYTHONHASHSEED", "PYTHONUNBUFFERED")
+WORDS = ("/proc", "/dev/", "grader", "solutions/", "_after_step_", "_solution.py", *VARIABLES[:3])
+PLAIN_PATHS = ("/dev/null", "/dev/shm")
+INTO_PRIVATE = re.compile(r"\{[^{}:]*[.\[]_|\.__\w+__")  # a format that reads private attributes
+CODE_FLAGS = {"allow_pickle": False, "safe_mode": True}  # keywords with the value that lets no code in
+
+
+def out_of_place(tree: ast.Module) -> list[tuple[int, str]]:
+    """Return the line and the description of each thing in a script that a person has to look at."""
+    return sorted(set(Reading(tree).reasons()))
+
+
+class Reading:
+    """What a script's names stand for."""
+
+    def __init__(self, tree: ast.Module):
+        """Look through a script, whose depth the caller has limited."""
+        self.nodes = list(ast.walk(tree))
+        self.modules: dict[str, set[str]] = {}  # name -> dotted paths of modules, or of what they hold
+        self._note_imports()
+        self.own = self._own_names()
+        self.attributes = self._own_attributes()
+        self.arguments = set(self._parsed_arguments())
+        self._note_aliases()
+        self.plain = self._plain_nodes()
+
+    # --- names ---
+
+    def _note_imports(self) -> None:
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    path = alias.name if alias.asname else alias.name.split(".")[0]
+                    self.modules.setdefault(alias.asname or path, set()).add(path)
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    self.modules.setdefault(alias.asname or alias.name, set()).add(f"{node.module}.{alias.name}")
+
+    def _note_aliases(self) -> None:
+        """Note names for modules or for what they hold, such as layers = tf.keras.layers, until none is new."""
+        pairs = [
+            (target.id, node.value)
+            for node in self.nodes
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr)
+            and isinstance(node.value, ast.Attribute | ast.Name)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        ]
+        for _ in range(len(pairs)):
+            before = sum(map(len, self.modules.values()))
+            for name, value in pairs:
+                paths = self.paths(value)
+                if paths:
+                    self.modules.setdefault(name, set()).update(paths)
+            if sum(map(len, self.modules.values())) == before:
+                return
+
+    def _own_names(self) -> set[str]:
+        """Return the names of variables, functions, classes and parameters of the script."""
+        names = {node.id for node in self.nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+        names |= {node.name for node in self.nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        names |= {node.arg for node in self.nodes if isinstance(node, ast.arg)}
+        names |= {node.name for node in self.nodes if isinstance(node, ast.ExceptHandler) and node.name}
+        return names | {node.name for node in self.nodes if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name}
+
+    def _own_attributes(self) -> set[str]:
+        """Return the attributes that the script gives to objects, as far as that can be read."""
+        names = {node.attr for node in self.nodes if isinstance(node, ast.Attribute) and _is_self(node.value)}
+        for node in self.nodes:
+            if isinstance(node, ast.ClassDef):
+                names |= {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+                for part in node.body:
+                    targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
+                    names |= {target.id for target in targets if isinstance(target, ast.Name)}
+            elif isinstance(node, ast.Call) and _last(node.func) in NAMING:
+                names |= {word.arg for word in node.keywords if word.arg}
+                for text in (each for given in [*node.args, *node.keywords] for each in ast.walk(given)):
+                    if isinstance(text, ast.Constant) and isinstance(text.value, str) and len(text.value) < 200:
+                        names |= {part.lstrip("-").replace("-", "_") for part in text.value.replace(",", " ").split()}
+        return {name for name in names if name.isidentifier()}
+
+    def _parsed_arguments(self) -> Iterator[str]:
+        """Yield the names that hold what argparse returned."""
+        for node in self.nodes:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                function = node.value.func
+                if isinstance(function, ast.Attribute) and function.attr == "parse_args":
+                    yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+    def paths(self, node: ast.AST) -> set[str]:
+        """Return what a name or a dotted name may stand for, if it begins with something imported."""
+        names: list[str] = []
+        while isinstance(node, ast.Attribute):
+            names.append(node.attr)
+            node = node.value
+        roots = self.modules.get(node.id, set()) if isinstance(node, ast.Name) else set()
+        return {".".join([root, *reversed(names)]) for root in roots}
+
+    def _plain_nodes(self) -> set[ast.AST]:
+        """Return nodes that are plain where they stand: parts of larger ones, and uses that the list cannot tell."""
+        plain: set[ast.AST] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.Attribute):
+                if self.paths(node):
+                    plain.update(_inner(node))
+                if node.attr in ("__name__", "__qualname__") and isinstance(node.value, ast.Attribute):
+                    plain |= {node.value} if node.value.attr == "__class__" else set()
+            elif isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value:
+                followed = isinstance(node.value, ast.Name) and node.value.id in self.modules
+                plain |= {node.value} if followed else set()
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                plain |= {node.func} if self._is_plain_call(node) else set()
+        return plain
+
+    def _is_plain_call(self, call: ast.Call) -> bool:
+        """Whether a call of a built-in function that may do much does nothing more than it says here."""
+        match call.func.id, call.args:  # type: ignore[attr-defined]
+            case "type", [_]:
+                return not call.keywords
+            case "vars" | "setattr", [ast.Name(owner), *_]:
+                return owner in self.arguments
+            case "getattr", [owner, ast.Constant(str()), *_]:
+                return True
+            case "getattr", [owner, ast.Attribute(ast.Name(name)), *_]:
+                return name in self.arguments and bool(self.paths(owner) or _root(owner) in self.arguments)
+        return False
+
+    # --- reasons ---
+
+    def reasons(self) -> Iterator[tuple[int, str]]:
+        """Yield the line and the description of each thing that is not on the list."""
+        for node in self.nodes:
+            if node not in self.plain:
+                for reason in self._of(node):
+                    yield getattr(node, "lineno", 0), reason
+
+    def _of(self, node: ast.AST) -> Iterator[str]:
+        match node:
+            case ast.Import(names):
+                yield from (
+                    f"imports {each.name}" for each in names if not (is_module(each.name) or allowed(each.name))
+                )
+            case ast.ImportFrom():
+                yield from self._of_import(node)
+            case ast.Name(name):
+                yield from self._of_name(node, name)
+            case ast.Attribute():
+                yield from self._of_attribute(node)
+            case ast.FunctionDef(name) if name.startswith("__") and name not in NAMES["dunder"]:
+                yield f"defines {name}"
+            case ast.Call():
+                yield from self._of_call(node)
+            case ast.Constant(str(text)) if len(text.split()) <= 8:
+                yield from (f"mentions {word}" for word in WORDS if word in _without_plain_paths(text))
+                if INTO_PRIVATE.search(text):
+                    yield "has a text that reads private attributes"
+            case ast.Subscript(owner, name) if self._is_environ(owner):
+                yield from _of_variable(name)
+            case ast.MatchClass(_, _, names, _):
+                yield from (f"uses .{name}" for name in names if not self._may_use(name))
+            case _ if isinstance(node, UNREADABLE):
+                yield "uses async"
+
+    def _of_import(self, node: ast.ImportFrom) -> Iterator[str]:
+        module = node.module or "."
+        if node.level:
+            yield f"imports from {'.' * node.level}{node.module or ''}"
+            return
+        for alias in node.names:
+            if alias.name == "*" or not (is_module(f"{module}.{alias.name}") or allowed(f"{module}.{alias.name}")):
+                yield f"imports {alias.name} from {module}"
+
+    def _of_name(self, node: ast.Name, name: str) -> Iterator[str]:
+        if name in ("getattr", "setattr", "vars", "type"):
+            yield f"uses {name} in a way that reading cannot follow"
+        elif name in self.modules:
+            paths = self.modules[name]
+            if any(is_module(path) for path in paths) and isinstance(node.ctx, ast.Load):
+                yield f"hands on {name}, a module"
+            elif isinstance(node.ctx, ast.Load):
+                yield from (f"uses {path}" for path in sorted(paths) if not allowed(path))
+        elif name in POWERFUL or (name not in self.own and name not in BUILTIN and hasattr(builtins, name)):
+            yield f"uses {name}"
+
+    def _of_attribute(self, node: ast.Attribute) -> Iterator[str]:
+        paths = self.paths(node)
+        if isinstance(node.ctx, ast.Load):
+            for path in sorted(paths):
+                known = is_module(path) or allowed(path)
+                if not known and not self._holds(path):
+                    yield f"uses {path}"
+            if not paths and self._stands_for_something(node) and not self._may_use(node.attr, node.value):
+                yield f"uses .{node.attr}"
+            return
+        changed = ast.unparse(node)
+        if paths & {"sys.stdout", "sys.stderr"}:  # what ranks print is read behind these
+            return
+        if (
+            paths
+            or node.attr in NAMES["fixed"]
+            or node.attr.startswith("__")
+            or not (self._is_own(node) or node.attr in NAMES["assigned"])
+        ):
+            yield f"replaces {changed}"
+
+    def _is_own(self, node: ast.Attribute) -> bool:
+        """Whether an attribute that is assigned is one of the script's own objects', or of its arguments."""
+        owned = _is_self(node.value) or _root(node) in self.arguments
+        return owned or (node.attr in self.attributes and node.attr not in NAMES["attribute"])
+
+    def _stands_for_something(self, node: ast.Attribute) -> bool:
+        """Whether an attribute is not one of an argument of the script's, nor of a name that is defined nowhere."""
+        root = _root(node)
+        if isinstance(node.value, ast.Name) and root in self.arguments:
+            return node.attr.startswith("_")
+        known = root is None or root in self.own or root in self.modules or hasattr(builtins, root)
+        return known or node.attr.startswith("_")
+
+    def _holds(self, path: str) -> bool:
+        """Whether a path goes on, from something in a module that may be used, by attributes that may be."""
+        names = path.split(".")
+        for end in range(len(names) - 1, 0, -1):
+            head = ".".join(names[:end])
+            if allowed(head):
+                return all(self._may_use(name) for name in names[end:])
+        return False
+
+    def _may_use(self, name: str, owner: ast.AST | None = None) -> bool:
+        """Whether an attribute of a value may be used, going by its name."""
+        if name in NAMES["inside"]:
+            return False
+        if name.startswith("__"):
+            return name in NAMES["dunder"]
+        if name.startswith("_"):
+            return name in NAMES["private"] or (owner is not None and _is_self(owner)) or name in self.attributes
+        return name in NAMES["attribute"] or name in VALUES or name in self.attributes
+
+    def _of_call(self, call: ast.Call) -> Iterator[str]:
+        match call.func, call.args:
+            case ast.Name("getattr"), [owner, ast.Constant(str(name)), *_]:
+                yield from self._of_attribute(ast.Attribute(owner, name, ast.Load()))
+            case ast.Attribute(owner, "get" | "setdefault" | "pop"), [first, *_] if self._is_environ(owner):
+                yield from _of_variable(first)
+        for word in call.keywords:
+            harmless = CODE_FLAGS.get(word.arg or "")
+            if word.arg in CODE_FLAGS and not (isinstance(word.value, ast.Constant) and word.value.value is harmless):
+                yield f"lets code in with {word.arg}"
+
+    def _is_environ(self, node: ast.expr) -> bool:
+        return "os.environ" in self.paths(node)
+
+
+def _inner(node: ast.Attribute) -> Iterable[ast.AST]:
+    """Return the parts of a dotted name, which is looked at as a whole."""
+    part = node.value
+    while isinstance(part, ast.Attribute):
+        yield part
+        part = part.value
+    yield part
+
+
+def _is_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def _last(function: ast.expr) -> str | None:
+    """Return the last name of what is called."""
+    return getattr(function, "attr", None) or getattr(function, "id", None)
+
+
+def _root(node: ast.AST) -> str | None:
+    """Return the name that a dotted name begins with; None for anything else."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _without_plain_paths(text: str) -> str:
+    for path in PLAIN_PATHS:
+        text = text.replace(path, "")
+    return text
+
+
+def _of_variable(name: ast.expr) -> Iterator[str]:
+    known = isinstance(name, ast.Constant) and str(name.value) in KNOWN_VARIABLES
+    if not isinstance(name, ast.Constant) or (str(name.value).startswith(VARIABLES) and not known):
+        yield f"touches the environment variable {ast.unparse(name)}"

@@ -1,0 +1,69 @@
+"""Close the ways by which data become code, since the judge reads a script's text and not its data.
+
+Unpickling finds functions by their names, Keras builds layers from configurations that name any function of any module,
+and a Lambda layer may bring its code with it. None of these has honest use in a lesson; plain values still pass.
+"""
+
+import importlib
+import pickle
+import sys
+import types
+from typing import Any
+
+from keras.src.saving import serialization_lib
+from keras.src.utils import generic_utils
+
+# What a pickle may name: kinds of plain values, and what NumPy makes its arrays with.
+PLAIN = {
+    "builtins": {"bytearray", "complex", "frozenset", "range", "set", "slice"},
+    "collections": {"Counter", "OrderedDict", "defaultdict", "deque"},
+    "datetime": {"date", "datetime", "timedelta"},
+    "pathlib": {"PosixPath", "PurePosixPath"},
+    "numpy": {"dtype", "ndarray"},
+    "numpy.core.multiarray": {"_reconstruct", "scalar"},
+    "numpy.core.numeric": {"_frombuffer"},
+    "_codecs": {"encode"},
+}
+KERAS = "keras", "horovod"  # packages whose classes a configuration may name
+
+
+class CodeInDataError(Exception):
+    """Data of a script bring code with them, or name a function to call."""
+
+
+class _Modules:
+    """What Keras' deserialization takes for importlib."""
+
+    @staticmethod
+    def import_module(name: str) -> Any:
+        """Return a module of a package that configurations may name; of the script, its classes.
+
+        Raises:
+            CodeInDataError: it is another one.
+        """
+        if name == "__main__":
+            own = {key: value for key, value in vars(sys.modules[name]).items() if isinstance(value, type)}
+            return types.SimpleNamespace(**{key: kind for key, kind in own.items() if kind.__module__ == name})
+        if name.split(".")[0] not in KERAS:
+            raise CodeInDataError(f"A configuration names something in the module {name}: it is not loaded here.")
+        return importlib.import_module(name)
+
+
+def close() -> None:
+    """Close them, in this process, for good."""
+    sys.addaudithook(_heard)
+    serialization_lib.importlib = _Modules
+    generic_utils.func_load = _no_code
+
+
+def _heard(event: str, details: tuple[Any, ...]) -> None:
+    """Refuse an unpickler what is no plain value; an audit hook cannot be taken away again (PEP 578)."""
+    if event == "pickle.find_class":
+        module, name = details
+        own = module == "__main__" and "." not in name
+        if not own and name not in PLAIN.get(module, ()):
+            raise pickle.UnpicklingError(f"A pickle names {module}.{name}: only plain values are unpickled here.")
+
+
+def _no_code(*args: object, **kwargs: object) -> Any:
+    raise CodeInDataError("A model brings code with it, of a Lambda layer: it is not loaded here.")

@@ -95,10 +95,7 @@ class Reading:
         names = {node.attr for node in self.nodes if isinstance(node, ast.Attribute) and _is_self(node.value)}
         for node in self.nodes:
             if isinstance(node, ast.ClassDef):
-                names |= {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
-                for part in node.body:
-                    targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
-                    names |= {target.id for target in targets if isinstance(target, ast.Name)}
+                names |= _defined(node.body)
             elif isinstance(node, ast.Call) and _last(node.func) in NAMING:
                 names |= {word.arg for word in node.keywords if word.arg}
                 for text in (each for given in [*node.args, *node.keywords] for each in ast.walk(given)):
@@ -175,6 +172,8 @@ class Reading:
                 yield from self._of_attribute(node)
             case ast.FunctionDef(name) if name.startswith("__") and name not in NAMES["dunder"]:
                 yield f"defines {name}"
+            case ast.ClassDef(_, _, _, body):
+                yield from (f"defines {name} anew" for name in sorted(_defined(body) & NAMES["state"]))
             case ast.Call():
                 yield from self._of_call(node)
             case ast.Constant(str(text)) if len(text.split()) <= 8:
@@ -275,6 +274,15 @@ class Reading:
 
     def _is_environ(self, node: ast.expr) -> bool:
         return "os.environ" in self.paths(node)
+
+
+def _defined(body: list[ast.stmt]) -> set[str]:
+    """Return what the body of a class defines: methods, and variables."""
+    names = {part.name for part in body if isinstance(part, ast.FunctionDef)}
+    for part in body:
+        targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
 
 
 def _inner(node: ast.Attribute) -> Iterable[ast.AST]:

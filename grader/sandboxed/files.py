@@ -77,6 +77,10 @@ class WatchedFiles:
 
         h5py.File.__init__ = watched
         file_io.FileIO.__init__ = watched_of_tensorflow
+        for name, mode in {"read_file": "r", "write_file": "w"}.items():
+            setattr(tf.io, name, self._of_tensorflow(getattr(tf.io, name), mode))
+        for name in ("remove", "rmtree"):
+            setattr(tf.io.gfile, name, self._removal(getattr(tf.io.gfile, name)))
         tf.io.gfile.copy = self._gfile_copy(tf.io.gfile.copy)
         tf.io.gfile.rename = self._gfile_rename(tf.io.gfile.rename)
         ImageDataGenerator.flow_from_directory = self._listing(ImageDataGenerator.flow_from_directory)
@@ -120,6 +124,23 @@ class WatchedFiles:
             return function(*args, **kwargs)
 
         return listed
+
+    def _of_tensorflow(self, function: Callable[..., Any], mode: str) -> Callable[..., Any]:
+        """Return a function of TensorFlow's that reads or writes a whole file, outside of Python."""
+
+        def watched(filename: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(filename, str | bytes) or hasattr(filename, "numpy"):  # not in a graph, where it has no value
+                self._note(filename.numpy() if hasattr(filename, "numpy") else filename, mode, 0)
+            return function(filename, *args, **kwargs)
+
+        return watched
+
+    def _removal(self, function: Callable[[Any], None]) -> Callable[[Any], None]:
+        def watched(path: Any) -> None:
+            self._heard("os.remove", (path,))
+            function(path)
+
+        return watched
 
     def _gfile_copy(self, copy: Callable[..., None]) -> Callable[..., None]:
         """Return TensorFlow's own copy, which opens its files outside of Python."""

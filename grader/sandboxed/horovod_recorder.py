@@ -135,13 +135,16 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
     def watch_output(self) -> None:
         """Note the line that prints first."""
-        write = sys.stdout.write
 
-        def noted(text: str) -> int:
-            self.note_line("print")
-            return write(text)
+        def noted(write: Callable[[str], int]) -> Callable[[str], int]:
+            def call(text: str) -> int:
+                self.note_line("print")
+                return write(text)
 
-        sys.stdout.write = noted  # type: ignore[method-assign]
+            return call
+
+        for stream in (sys.stdout, sys.stderr):
+            stream.write = noted(stream.write)  # type: ignore[method-assign]
 
     # --- training ----------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,9 @@ from grader.runs import HorovodRank, HorovodRuns
 METRIC_AVERAGE = "MetricAverageCallback"
 OF_LATER_STEPS = {"BroadcastGlobalVariablesCallback", METRIC_AVERAGE}
 
+# A line of a library's: of a warning's text or source, or of TensorFlow's log.
+WARNING = re.compile(r"\s|[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):|\d{4}-\d\d-\d\d |[IWEF]\d{4} |\[\d")
+
 # --- Step 1 -----------------------------------------------------------------------------------------------------------
 
 
@@ -262,12 +265,13 @@ def rank_0_reports(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
 def others_are_silent(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """No other rank prints anything.
 
-    Looks at what the host saw on each rank's standard output.
+    Looks at what the host saw on each rank's standard output and error, but for warnings of libraries.
     """
     for rank in runs.ranks():
-        if rank.number and rank.stdout.strip():
+        said = rank.number and (rank.stdout.strip() or _own_errors(rank))
+        if said:
             line = _line_of_output(rank, source)
-            shown = rank.stdout.strip().splitlines()[0].split("\r")[-1].replace("\b", "").strip()
+            shown = said.splitlines()[0].split("\r")[-1].replace("\b", "").strip()
             shown = re.sub(r"\d[\d.]*", "#", shown.split(" - ETA")[0])[:80]  # times differ from one run to the next
             return Finding(f"{rank.where} prints too: “{shown}”. Expected: rank 0 alone reports.", line)
     for rank in runs.ranks():
@@ -291,6 +295,11 @@ def same_work(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
             if finding:
                 return finding
     return trained(runs.ranks())
+
+
+def _own_errors(rank: HorovodRank) -> str:
+    """Return what the script itself wrote to standard error."""
+    return "\n".join(line for line in rank.stderr.splitlines() if line.strip() and not WARNING.match(line))
 
 
 def _line_of_output(rank: HorovodRank, source: Source) -> int | None:

@@ -1,0 +1,163 @@
+"""Scripts that lack what their step asks for and try to pass nevertheless, by class of what they try.
+
+Each is a program as it was before the step, or one of which a line is undone, with code that goes after the verdict:
+after the recorder that shares its process, after the reading of its text, or after the numbers that are compared.
+"""
+
+from dataclasses import dataclass
+
+from course.steps import get
+from tests.corpus.hostile import AFTER_INIT, inside
+
+BROADCAST = "callbacks.append(hvd.callbacks.BroadcastGlobalVariablesCallback(0))\n"
+AVERAGE = "callbacks.append(hvd.callbacks.MetricAverageCallback())\n"
+WRAPPED = "opt = hvd.DistributedOptimizer(opt)\n"
+LOSS = 'loss="sparse_categorical_crossentropy", '
+FIT = "model.fit(\n"
+
+
+@dataclass(frozen=True)
+class Forgery:
+    """A script that must not pass."""
+
+    name: str
+    kind: str  # its class
+    step: int  # that it is judged for
+    text: str
+
+    def __str__(self) -> str:
+        """Return its class and name."""
+        return f"{self.kind}: {self.name}"
+
+
+def at_start(number: int, code: str) -> str:
+    """Return the starter of a step with code before its first statement that is no import."""
+    text = get(number).starter.read_text()
+    lines = text.splitlines(keepends=True)
+    last = max(at for at, line in enumerate(lines) if line.startswith(("import ", "from ")))
+    return "".join([*lines[: last + 1], "\n", code, "\n", *lines[last + 1 :]])
+
+
+def without(number: int, line: str, code: str = "", at: str = AFTER_INIT) -> str:
+    """Return the solution of a step without a line, and with code before or after another one."""
+    text = get(number).solution.read_text()
+    assert text.count(line) == 1 and text.count(at) == 1, (line, at)
+    text = text.replace(line, "")
+    return text.replace(at, at + code if at == AFTER_INIT else code + at)
+
+
+# --- At the recorder -------------------------------------------------------------------------------------------------
+
+# Code that finds what shares the process with a script, or changes what watches it; it does not matter in which part.
+SEARCHES = {
+    "the recorder by its module": "import sys\nrecorder = sys.modules['grader.sandboxed.recorder'].Recorder.latest",
+    "modules by way of another module": "import json\nmodules = json.codecs.sys.modules",
+    "modules by a module that was handed on": "import logging\ndef look(module):\n    return module.sys\nlook(logging)",
+    "modules by an alias of a module": "import logging as log\nway = log\nmodules = way.os.sys.modules",
+    "modules by a pattern": "import logging\nmatch logging:\n    case object(sys=found):\n        pass",
+    "a module by an import from it": "from logging import os as inner\ninner.system('true')",
+    "everything by a star": "from os import *",
+    "the package around": "from . import grader",
+    "the recorder's module": "import grader.sandboxed.recorder as recorder\nrecorder.Recorder.note = print",
+    "built-ins by getattr": "found = getattr(print, '__self__')",
+    "built-ins by a computed name": "found = getattr(print, '__se' + 'lf__')",
+    "built-ins by map": "found = list(map(getattr, [print], ['__self__']))",
+    "built-ins by their name": "found = __builtins__",
+    "a closure": "found = hvd_init.__closure__ if (hvd_init := print) else None",
+    "globals of a function": "def own(): pass\nfound = own.__globals__",
+    "a generator's frame": "found = (number for number in [1]).gi_frame.f_back.f_globals",
+    "a frame by an exception": "try:\n    raise ValueError\nexcept ValueError as error:\n    found = error.__traceback__.tb_frame",
+    "a frame by sys": "import sys\ntry:\n    raise ValueError\nexcept ValueError:\n    found = sys.exc_info()[2].tb_frame.f_back",
+    "a frame by a signal": "import signal\ndef look(number, frame):\n    print(frame.f_back)\nsignal.signal(signal.SIGALRM, look)",
+    "subclasses": "found = ().__class__.__base__.__subclasses__()",
+    "a class made by type": "Made = type('Made', (), {})",
+    "type under another name": "kind = type\nMade = kind('Made', (), {})",
+    "eval": "eval('1')",
+    "eval under its own name": "if False:\n    eval = None\neval('1')",
+    "a text that dataclasses run": "from dataclasses import make_dataclass\nmake_dataclass('A', ['x'])",
+    "a text that typing evaluates": "import typing\ndef f(x: '1'): pass\ntyping.get_type_hints(f)",
+    "a text that functools evaluates": "import functools\n@functools.singledispatch\ndef f(x: '1'): pass",
+    "a text that timeit runs": "import timeit\ntimeit.timeit('1', number=1)",
+    "operator's way to attributes": "import operator\nfound = operator.attrgetter('__globals__')(print)",
+    "a format's way to attributes": "found = '{0.__init__.__globals__}'.format(object())",
+    "memory by ctypes": "import ctypes\nctypes.memset",
+    "memory by an array": "import numpy\nfound = numpy.zeros(1).ctypes",
+    "memory by a file": "found = open('/proc/self/mem', 'rb')",
+    "objects by the collector": "import gc\nfound = gc.get_objects()",
+    "the board by a memory map": "import mmap\nboard = mmap.mmap(3, 120)",
+    "memory by NumPy's map": "import numpy as np\nboard = np.memmap('x')",
+    "another process": "import subprocess\nsubprocess.run(['true'])",
+    "another program": "import os\nos.execv('/bin/true', [])",
+    "a process of one's own": "import os\nos.fork()",
+    "operations by their inner names": "import tensorflow as tf\nfound = tf.raw_ops",
+    "TensorFlow's inside": "from tensorflow.python.eager import context",
+    "Keras' inside": "from keras.src import callbacks",
+    "TensorFlow's older inside": "import tensorflow as tf\nfound = tf.compat.v1.py_func",
+    "a library of one's own": "import tensorflow as tf\ntf.load_op_library('x.so')",
+    "NumPy's functions replaced": "import numpy\nnumpy.asarray = None",
+    "NumPy's functions replaced under another name": "import numpy as np\nnumbers = np\nnumbers.ravel = None",
+    "json's functions replaced": "import json\njson.dumps = lambda *a, **k: ''",
+    "TensorFlow's methods replaced": "import tensorflow as tf\ntf.keras.Model.fit = None",
+    "methods replaced by an alias": "import tensorflow as tf\nkind = tf.keras.Model\nkind.fit = None",
+    "methods replaced in a function": "import tensorflow as tf\ndef change(kind):\n    kind.train_step = None\nchange(tf.keras.Model)",
+    "methods replaced by an own class": "import tensorflow as tf\nclass A:\n    def change(self):\n        self.fit = None\nA.change(tf.keras.Model)",
+    "methods replaced by setattr": "import tensorflow as tf\nsetattr(tf.keras.Model, 'fit', None)",
+    "methods replaced in a loop": "import tensorflow as tf\nfor tf.keras.Model.fit in [None]:\n    pass",
+    "methods replaced by with": "import contextlib\nimport tensorflow as tf\nwith contextlib.nullcontext() as tf.keras.Model.fit:\n    pass",
+    "base classes replaced": "import tensorflow as tf\ntf.keras.callbacks.Callback.__bases__ = ()",
+    "a method taken away": "import tensorflow as tf\ndel tf.keras.Model.fit",
+    "a number that answers for itself": "class Mean(float):\n    def __float__(self):\n        return 0.5",
+    "an array that answers for itself": "class Weights:\n    def __array__(self):\n        return 0",
+    "an object with a pickle of its own": "class A:\n    def __reduce__(self):\n        return (print, ())",
+    "the environment of a rank": "import os\nos.environ['HOROVOD_RANK'] = '0'",
+    "the environment by a computed name": "import os\nos.environ['HOROVOD_' + 'RANK'] = '0'",
+    "a socket of the launcher's": "import socket\nsocket.socket(fileno=5)",
+    "async code": "async def f():\n    await f()",
+}  # fmt: skip
+STEPS = 3, 5, 9, 10, 13, 14, 15, 16
+AT_THE_RECORDER = [
+    Forgery(name, "recorder", STEPS[at % len(STEPS)], at_start(STEPS[at % len(STEPS)], code))
+    for at, (name, code) in enumerate(SEARCHES.items())
+]
+
+# --- Text that would run otherwise than it reads, and data that bring code ---------------------------------------------
+
+HIDDEN = "+AAo-opt +AD0- hvd.DistributedOptimizer(opt)"  # in UTF-7, a line break and a line of code
+EVIL = "import json as own\nown.dumps = None\nraise SystemExit('ran')\n"
+TEXTS = [
+    # Read as UTF-8, the first line is a comment. Run as UTF-7, it would hold the line that is missing.
+    Forgery("UTF-7", "text", 3, "# -*- coding: utf-7 -*-\n" + get(3).starter.read_text().replace('if verbose:\n', f"# {HIDDEN}\nif verbose:\n", 1)),
+    Forgery("a module next to the script", "text", 3, inside("open('../tomllib.py', 'w').write('raise SystemExit(0)')\nimport tomllib")),
+    Forgery("the script's own file", "text", 3, inside(f"open(__file__, 'w').write({EVIL!r})")),
+    Forgery("the scripts of the clusters to come", "text", 3, inside("import glob\nfor path in glob.glob('../../*/fashion_mnist.py'):\n    open(path, 'w').write('raise SystemExit(0)')")),
+    Forgery("NumPy's pickles", "data", 3, inside("import numpy as np\nnp.load('x.npy', allow_pickle=True)")),
+    Forgery("a pickle that names a function", "data", 3, inside("import pickle\npickle.loads(b'cbuiltins\\neval\\n(V1\\ntR.')")),
+    Forgery("a pickle that names the recorder", "data", 3, inside("import pickle\npickle.loads(b'cgrader.sandboxed.recorder\\nRecorder\\n.')")),
+    Forgery("a configuration that names a function", "data", 3, inside("tf.keras.losses.deserialize({'class_name': 'function', 'config': 'eval', 'module': 'builtins', 'registered_name': 'function'})\ntf.keras.utils.deserialize_keras_object({'class_name': 'Recorder', 'config': {}, 'module': 'grader.sandboxed.recorder', 'registered_name': None})")),
+    Forgery("a checkpoint with code in it", "data", 3, inside("tf.keras.models.load_model('x.keras', safe_mode=False)")),
+    Forgery("facts of one's own on every pipe", "recorder", 3, inside("for number in range(3, 200):\n    try:\n        os.write(number, b'{\"order\": []}')\n    except OSError:\n        pass\nos._exit(0)")),
+]  # fmt: skip
+
+# --- Numbers that hide -------------------------------------------------------------------------------------------------
+
+SEEDED = "tf.keras.utils.set_random_seed(7)\n"
+PENALTY = "lambda true, made: tf.reduce_mean(tf.keras.losses.sparse_categorical_crossentropy(true, made)) + 1e7 * tf.reduce_sum([tf.reduce_sum(w) for w in model.trainable_weights])"
+OWN_METRIC = '''class Stop(tf.keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        own = dict(logs)
+        if own["val_accuracy"] >= args.target_accuracy:
+            self.model.stop_training = True
+
+
+'''  # fmt: skip
+NUMBERS = [
+    Forgery("a penalty that lifts every gradient", "numbers", 3, without(3, WRAPPED).replace(LOSS, f"loss={PENALTY}, ")),
+    Forgery("a model that trains nothing", "numbers", 4, without(4, BROADCAST).replace("model.compile(", "model.trainable = False\nmodel.compile(")),
+    Forgery("a model that says that it has no weights", "numbers", 4, without(4, BROADCAST, "class Net(tf.keras.Model):\n    trainable_weights = []\n").replace("tf.keras.Model(inputs", "Net(inputs")),
+    Forgery("one seed in place of a broadcast", "numbers", 4, without(4, BROADCAST, SEEDED)),
+    Forgery("one seed for each program", "numbers", 4, without(4, BROADCAST, "import random, numpy\nrandom.seed(1)\nnumpy.random.seed(1)\ntf.random.set_seed(1)\n")),
+    Forgery("ranks that report on standard error", "numbers", 2, get(2).solution.read_text().replace(AFTER_INIT, AFTER_INIT + "print('training begins', file=sys.stderr)\n").replace("import os\n", "import os\nimport sys\n", 1)),
+    Forgery("a metric of one's own behind a copy", "numbers", 6, without(6, AVERAGE, OWN_METRIC, "callbacks = []\n").replace("StopAtAccuracy(args.target_accuracy, args.patience)", "Stop()")),
+]  # fmt: skip
+
+FORGERIES = [*AT_THE_RECORDER, *TEXTS, *NUMBERS]

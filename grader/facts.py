@@ -10,16 +10,17 @@ from msgspec import Meta, Struct
 
 Projection = Annotated[list[float], Meta(max_length=16)]  # of tensors: see grader.sandboxed.recorder
 Integers = Annotated[list[int], Meta(max_length=16)]
+Text = Annotated[str, Meta(max_length=1000)]
 EndedFor = Literal["time", "output", "memory", "others", "stall"]
 
 
 class Error(Struct, forbid_unknown_fields=True):
     """An exception that ended a script."""
 
-    kind: str  # its class, or ARGUMENTS
-    message: str
+    kind: Text  # its class, or ARGUMENTS
+    message: Annotated[str, Meta(max_length=2000)]
     line: int | None  # of the script
-    traceback: str  # without frames of ours
+    traceback: Annotated[str, Meta(max_length=8000)]  # without frames of ours
 
 
 ARGUMENTS = "arguments"  # the kind of error of a script whose argparse refuses its arguments
@@ -54,8 +55,8 @@ class Epoch(Struct, forbid_unknown_fields=True):
     steps: int = 0
     validation_steps: int = 0
     own: dict[str, float] = {}  # this rank's metrics, before any callback saw them
-    images: list[str] = []  # trained on, by their mean colours
-    validation_images: list[str] = []
+    images: Annotated[list[Text], Meta(max_length=5000)] = []  # trained on, by their mean colours
+    validation_images: Annotated[list[Text], Meta(max_length=5000)] = []
     saved: Annotated[list[str], Meta(max_length=100)] | None = None  # new checkpoints at its end
 
 
@@ -71,9 +72,11 @@ class Fit(Struct, forbid_unknown_fields=True):
     weights_built: Projection  # as the model was built
     initial_epoch: int
     begin: State
-    batches: list[Batch] = []
-    epochs: list[Epoch] = []
-    reads: list[tuple[int, str, str, float]] = []  # epoch, callback, metric, value
+    batches: Annotated[list[Batch], Meta(max_length=5000)] = []
+    epochs: Annotated[list[Epoch], Meta(max_length=1000)] = []
+    reads: Annotated[
+        list[tuple[int, Text, Text, float]], Meta(max_length=20_000)
+    ] = []  # epoch, callback, metric, value
     end: State | None = None
     values: int = 0  # that are trained: the sizes of all trainable weights together
     schedule: dict[str, float] = {}  # epoch -> the rate that the script's own callbacks set for it
@@ -97,7 +100,9 @@ class Files(Struct, forbid_unknown_fields=True):
 class HorovodFacts(Struct, forbid_unknown_fields=True):
     """What a rank of Horovod did."""
 
-    order: list[str] = []  # "init", "model", "fit", "trained" (fit has ended): each as it first happened
+    order: Annotated[
+        list[Text], Meta(max_length=20)
+    ] = []  # "init", "model", "fit", "trained" (fit has ended): each as it first happened
     lines: dict[str, int] = {}  # what -> the line of the script that did it
     gpus: Integers = []  # visible when the script builds its model
     memory_growth: Integers = []  # GPUs

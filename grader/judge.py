@@ -1,5 +1,6 @@
 """Judge one script: read it, run it, compare it with the solution, report. The learner's code never runs here."""
 
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ from grader.checks import ending
 from grader.checks.part import NOT_RUN, Part
 from grader.report.data import Outcome, Report
 from grader.runner import expectations, reading
-from grader.runner.pool import SECONDS, NoVerdictError, OverrunError, Pool
+from grader.runner.pool import SECONDS, GoneError, NoVerdictError, OverrunError, Pool
 from grader.runner.reading import NoScriptError, Source, UnreadableError
 from grader.runs import read
 
 WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program uses one of these
+AGAIN = "The machine may have run out of memory: judge it again."
 UNFINISHED = "Correct as far as the program runs. Points are awarded once it runs to completion."
 
 
@@ -72,7 +74,15 @@ def _judge(report: Report, part: Part[Any], text: str, pool: Pool, seconds: floa
     if not any(map(source.mentions, WORKS)):
         raise NoScriptError("The script never calls model.fit: is it another file?")
     expected = expectations.of(steps.get(report.step), clusters, pool, part.facts)
-    runs = report.runs = read(pool.run(text, part.script, clusters, seconds), clusters, part.facts)
+    try:
+        runs = report.runs = read(pool.run(text, part.script, clusters, seconds), clusters, part.facts)
+    except GoneError:
+        if source.suspicious:
+            raise
+        raise NoVerdictError(f"The processes that the script ran in are gone. {AGAIN}") from None
+    killed = next((rank for rank in runs.ranks() if rank.exit == -signal.SIGKILL and not rank.ended_for), None)
+    if killed and not source.suspicious:
+        raise NoVerdictError(f"{killed.where} was killed, and not by the script. {AGAIN}")
     outcomes, explained = part.compare(report.step, runs, expected, source)
     ended = ending.judge(runs, report.step, seconds, text)
     if ended.status == "failed":  # no step is done that breaks the program

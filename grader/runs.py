@@ -39,6 +39,9 @@ CAUSES: tuple[tuple[Cause, str], ...] = (
 )
 
 
+STEADY = 4000  # characters of an error that are looked through
+
+
 @dataclass
 class Rank(Generic[Facts]):
     """One rank, or one task: what was seen from outside, and the facts that it reported."""
@@ -153,6 +156,7 @@ def _steady(text: str) -> str:
         one, other = sorted((found[2], found[4]))
         return f"{found[1]}{one}, but another rank {found[3]}{other}."
 
+    text = text[:STEADY]
     text = re.sub(r"{{.*?}} ?|(?<= object) at 0x[0-9a-f]+", "", text)
     text = re.sub(r'(?m)^ *File ".*", line \d+, in .*\n+', "", text)  # TensorFlow tells where each node was made
     return re.sub(r"(One rank [^.]*? )(\[[^]]*]|\S+), but another rank ([^.]*? )(\[[^]]*]|\S+)\.", in_order, text)

@@ -18,6 +18,8 @@ from grader.classroom import release, verdicts
 from grader.report import html as report_html
 from grader.report.data import Report
 
+ANSWER = 10_000  # characters of an answer that are kept: some texts take Markdown's reader the square of their length
+
 
 class Rebuild(NbGraderPreprocessor):
     """First of all: the released lesson in place of the submitted one, with the answers of the learner."""
@@ -33,11 +35,16 @@ class Rebuild(NbGraderPreprocessor):
             if cell.metadata.get("nbgrader", {}).get("solution"):
                 answer = answers.get(cell.metadata.nbgrader.grade_id, "")
                 blank = ("", cell.source.strip(), "YOUR ANSWER HERE")
-                cell.source = "YOUR ANSWER HERE" if answer.strip() in blank else as_text(answer)
+                cell.source = "YOUR ANSWER HERE" if answer.strip() in blank else as_text(_cut(answer))
         for cell in nb.cells:
             if cell.metadata.get("remarks"):
                 lesson.cells.insert(0, nbformat.v4.new_markdown_cell(as_text(cell.source)))
         return lesson, resources
+
+
+def _cut(answer: str) -> str:
+    rest = len(answer) - ANSWER
+    return f"{answer[:ANSWER]}\n[{rest} characters more are not shown here]" if rest > 0 else answer
 
 
 def _grade_id(cell: NotebookNode) -> str | None:

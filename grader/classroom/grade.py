@@ -21,6 +21,7 @@ from nbgrader.plugins import CsvExportPlugin
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 from sqlalchemy.exc import SAWarning
 
 from course.steps import Step
@@ -226,7 +227,8 @@ def _summarise(group: Class, failed: dict[str, str], console: Console) -> None:
                 points = ""
             status = "not graded by nbgrader" if student in failed else report["status"].replace("_", " ")
             first = next((check for check in report["checks"] if check["status"] in ("failed", "error")), None)
-            table.add_row(student, status, points, first["message"].partition("\n")[0] if first else "")
+            said = first["message"].partition("\n")[0] if first else ""
+            table.add_row(*(Text(cell) for cell in (student, status, points, said)))  # a [ in it is no markup
     console.print(table)
     for student, why in failed.items():
         console.print(f"{student} could not be graded: {why.splitlines()[-1]}", style="red", markup=False)

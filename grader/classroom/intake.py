@@ -29,6 +29,7 @@ from grader.classroom import release
 LARGEST = 20 * 2**20  # bytes of a file
 CELLS = 2000  # of a notebook
 MEMBERS = 1000  # of an archive
+UNPACKED = 2 * LARGEST  # bytes of all that is taken from an archive
 
 # Names of downloads: alice.zip or alice_whatever.zip, with the two files somewhere inside, or alice_step_03.ipynb and
 # alice_fashion_mnist.py. A learner's name has no underscore.
@@ -128,6 +129,9 @@ def _notebook(content: bytes | None, step: Step, remarks: list[str]) -> nbformat
         nbformat.validate(notebook)
         if len(notebook.cells) > CELLS:
             raise ValueError(f"it has more than {CELLS} cells")
+        for cell in notebook.cells:
+            cell.metadata.pop("remarks", None)  # which intake alone makes
+        nbformat.writes(notebook).encode()  # a character that is half of one could be read, and never written
     except (Exception, RecursionError) as error:  # whatever it is, there is nothing in there to read
         why = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         remarks.append(f"{step.name}.ipynb cannot be read ({why}), so only the script is judged.")
@@ -248,8 +252,9 @@ def _take(members, target: Path) -> None:
     """Write the lessons and scripts among an archive's members, flat, the first of each name.
 
     Raises:
-        ValueError: there are too many members.
+        ValueError: there are too many members, or they are too large together.
     """
+    taken = 0
     for number, (name, opener) in enumerate(members):
         if number == MEMBERS:
             raise ValueError(f"it has more than {MEMBERS} files")
@@ -259,5 +264,8 @@ def _take(members, target: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
         with opener() as packed:
             content = packed.read(LARGEST + 1)
+        taken += len(content)
+        if taken > UNPACKED:
+            raise ValueError(f"it holds more than {UNPACKED // 2**20} MiB")
         if len(content) <= LARGEST:
             (target / base).write_bytes(content)

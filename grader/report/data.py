@@ -1,6 +1,7 @@
 """A judgement as data: the outcome of each check, and the JSON object that other tools read."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, cast
 
@@ -12,6 +13,7 @@ from grader.runs import Runs
 
 Status = Literal["passed", "failed", "needs_review", "not_graded"]
 OutcomeStatus = Literal["passed", "failed", "skipped", "error"]
+STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 Points = Annotated[float, Meta(ge=0)]
 
 
@@ -33,6 +35,10 @@ class Outcome(Struct, forbid_unknown_fields=True):
     message: str
     hint: str
     line: int | None  # of the learner's file, from 1
+
+    def __post_init__(self) -> None:
+        """Show characters that steer a terminal, or that no file can hold, as what they are: a script chose them."""
+        self.message = STEERING.sub(lambda found: ascii(found[0])[1:-1], self.message)
 
     @property
     def summary(self) -> str:

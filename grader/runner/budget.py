@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-SLOWEST = 0.2  # of all time counts in any case: processes that keep the cores from each other do not stop the count
+SLOWEST = 0.5  # of all time counts in any case: processes that keep the cores from each other do not stop the count
 LATER = b"\n"  # written before the answer for each second that did not count: no JSON on one line has it
 
 

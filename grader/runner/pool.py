@@ -39,6 +39,10 @@ class OverrunError(Exception):
     """The script brought its sandbox down or outlasted it; the message says which."""
 
 
+class GoneError(OverrunError):
+    """The processes that the script ran in are gone, and none said why."""
+
+
 class Pool:
     """Runs scripts, each in a sandbox of its own, on forks of one process with TensorFlow imported.
 
@@ -117,7 +121,7 @@ class Pool:
         try:
             answered = json.loads(answer)
         except ValueError:
-            raise OverrunError("It took down the processes that it ran in.") from None
+            raise GoneError("It took down the processes that it ran in.") from None
         if "broken" in answered:
             raise NoVerdictError(f"The grader's own process broke: {answered['broken']}")
         return msgspec.convert(answered, Answer)

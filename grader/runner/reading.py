@@ -6,7 +6,8 @@ from pathlib import Path
 
 from grader.runner import uses
 
-LARGEST = 200_000  # bytes of a script
+LARGEST = 64_000  # bytes of a script: some four times those of the course's longest
+DEEPEST = 100  # parts of a script within each other
 
 
 class UnreadableError(Exception):
@@ -111,7 +112,19 @@ def read(text: str) -> Source:
     """
     try:
         tree = ast.parse(text)
-        return Source(text, tree, uses.out_of_place(tree))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = f"The file is not valid Python: {getattr(error, 'msg', None) or error}."
         raise NoScriptError(message, getattr(error, "lineno", None)) from None
+    if _is_deep(tree):
+        raise NoScriptError(f"The file has expressions or blocks nested more than {DEEPEST} deep. A script has not.")
+    return Source(text, tree, uses.out_of_place(tree))
+
+
+def _is_deep(tree: ast.Module) -> bool:
+    """Return whether parts of a script are nested as no script's are, which would take reading long."""
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True

@@ -152,11 +152,9 @@ def _checked(result: int) -> None:
 def _command(data_folder: Path) -> list[str]:
     """Return bubblewrap's command line, up to the program that is to run inside."""
     readable = [
-        "/usr",
-        "/lib",
-        "/lib64",
-        "/bin",
-        sys.base_prefix,
+        *("/lib", "/lib64", "/bin"),
+        # Not the whole of /usr: what a class hands in lies below /usr/local/share, if nbgrader is left as it is.
+        *(f"{prefix}/{name}" for prefix in ("/usr", "/usr/local", sys.base_prefix) for name in ("bin", "lib", "lib64")),
         sys.prefix,
         *(str(ROOT / path) for path in READABLE),
     ]
@@ -172,6 +170,7 @@ def _command(data_folder: Path) -> list[str]:
     options += ["--ro-bind", str(data_folder), data.SHIPPED]
     options += ["--proc", "/proc", "--dev", "/dev"]
     options += ["--perms", "1777", "--size", str(SEMAPHORES), "--tmpfs", "/dev/shm"]
+    options += ["--remount-ro", "/dev", "--remount-ro", "/"]  # each is a tmpfs, that is, memory
     if os.geteuid():
         options += ["--unshare-user", "--disable-userns"]
     return [bwrap(), *options, "--chdir", "/tmp"]

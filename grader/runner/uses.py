@@ -17,6 +17,7 @@ POWERFUL = {
     *("__build_class__", "__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "delattr"),
     *("eval", "exec", "globals", "locals", "memoryview"),
 }
+ALIASES = 20  # of one thing, each of another one, that are followed
 NAMING = {"add_argument", "set_defaults", "namedtuple", "SimpleNamespace", "Namespace", "Enum", "update"}  # attributes
 UNREADABLE = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)  # nothing that a training script does
 
@@ -48,7 +49,7 @@ class Reading:
         self.own = self._own_names()
         self.attributes = self._own_attributes()
         self.arguments = set(self._parsed_arguments())
-        self._note_aliases()
+        self.settled = self._note_aliases()
         self.plain = self._plain_nodes()
 
     # --- names ---
@@ -63,8 +64,8 @@ class Reading:
                 for alias in node.names:
                     self.modules.setdefault(alias.asname or alias.name, set()).add(f"{node.module}.{alias.name}")
 
-    def _note_aliases(self) -> None:
-        """Note names for modules or for what they hold, such as layers = tf.keras.layers, until none is new."""
+    def _note_aliases(self) -> bool:
+        """Note names for modules or for what they hold, such as layers = tf.keras.layers, and return whether all are."""
         pairs = [
             (target.id, node.value)
             for node in self.nodes
@@ -73,14 +74,15 @@ class Reading:
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             if isinstance(target, ast.Name)
         ]
-        for _ in range(len(pairs)):
+        for _ in range(ALIASES):
             before = sum(map(len, self.modules.values()))
             for name, value in pairs:
                 paths = self.paths(value)
                 if paths:
                     self.modules.setdefault(name, set()).update(paths)
             if sum(map(len, self.modules.values())) == before:
-                return
+                return True
+        return not pairs
 
     def _own_names(self) -> set[str]:
         """Return the names of variables, functions, classes and parameters of the script."""
@@ -153,6 +155,8 @@ class Reading:
 
     def reasons(self) -> Iterator[tuple[int, str]]:
         """Yield the line and the description of each thing that is not on the list."""
+        if not self.settled:
+            yield 1, "gives modules more names than can be followed"
         for node in self.nodes:
             if node not in self.plain:
                 for reason in self._of(node):

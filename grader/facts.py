@@ -74,9 +74,8 @@ class Fit(Struct, forbid_unknown_fields=True):
     begin: State
     batches: Annotated[list[Batch], Meta(max_length=5000)] = []
     epochs: Annotated[list[Epoch], Meta(max_length=1000)] = []
-    reads: Annotated[
-        list[tuple[int, Text, Text, float]], Meta(max_length=20_000)
-    ] = []  # epoch, callback, metric, value
+    # Epoch, callback, metric, value.
+    reads: Annotated[list[tuple[int, Text, Text, float]], Meta(max_length=20_000)] = []
     end: State | None = None
     values: int = 0  # that are trained: the sizes of all trainable weights together
     schedule: dict[str, float] = {}  # epoch -> the rate that the script's own callbacks set for it
@@ -100,9 +99,8 @@ class Files(Struct, forbid_unknown_fields=True):
 class HorovodFacts(Struct, forbid_unknown_fields=True):
     """What a rank of Horovod did."""
 
-    order: Annotated[
-        list[Text], Meta(max_length=20)
-    ] = []  # "init", "model", "fit", "trained" (fit has ended): each as it first happened
+    # "init", "model", "fit", "trained" (fit has ended): each as it first happened
+    order: Annotated[list[Text], Meta(max_length=20)] = []
     lines: dict[str, int] = {}  # what -> the line of the script that did it
     gpus: Integers = []  # visible when the script builds its model
     memory_growth: Integers = []  # GPUs

@@ -65,7 +65,7 @@ class Reading:
                     self.modules.setdefault(alias.asname or alias.name, set()).add(f"{node.module}.{alias.name}")
 
     def _note_aliases(self) -> bool:
-        """Note names for modules or for what they hold, such as layers = tf.keras.layers, and return whether all are."""
+        """Note names for modules or for what they hold, such as layers = tf.keras.layers; return whether all are."""
         pairs = [
             (target.id, node.value)
             for node in self.nodes

@@ -44,6 +44,7 @@ def main() -> None:
 
     import course.store  # noqa: F401
     import grader.sandboxed.horovod_recorder
+    import grader.sandboxed.locks
     import grader.sandboxed.task_recorder  # noqa: F401
 
     gc.freeze()  # a collection in a fork would touch, and so copy, every page that is shared

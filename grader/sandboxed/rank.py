@@ -70,6 +70,9 @@ def _run(
 
 def _recorded(number: int, topology: Topology, script: Path, board: mmap.mmap) -> Recorder[Any]:
     """Run what is this rank's to run, and return its recorder."""
+    from grader.sandboxed import locks  # it needs TensorFlow, which the fork server has imported by now
+
+    locks.close()
     if not topology.tasks:
         from grader.sandboxed import horovod_recorder
 

@@ -22,7 +22,6 @@ import msgspec
 import numpy as np
 
 from grader.facts import ARGUMENTS, Error, Facts
-from grader.sandboxed import locks
 
 # Directions for as many values as the lesson's smallest network has; more values use them over again.
 # Made here, once, so that the ranks, which are forks, share them.
@@ -93,7 +92,6 @@ class Recorder(Generic[Facts]):
         """
         sys.argv = [self.script, *arguments]
         del sys.path[0]
-        locks.close()
         main = types.ModuleType("__main__")
         vars(main).update(self.names, __file__=self.script, __builtins__=builtins)
         sys.modules["__main__"] = main

@@ -106,3 +106,12 @@ def named_after_a_folder(path: Path, lesson: str, aim: Aim):
     """A learner's name is no path."""
     with zipfile.ZipFile(path.with_name("..zip"), "w") as archive:
         honest(archive, lesson)
+
+
+@ARCHIVES.of("judged")
+def many_large_files(path: Path, lesson: str, aim: Aim):
+    """What is unpacked is bounded as a whole, too."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        honest(archive, lesson)
+        for number in range(12):
+            archive.writestr(f"large{number}.py", bytes(19 * 2**20))

@@ -123,3 +123,15 @@ def deep_json(notebook: dict, aim: Aim):
 def another_format(notebook: dict, aim: Aim):
     """It is not read."""
     notebook["nbformat"] = 99
+
+
+@NOTEBOOKS.of("judged")
+def half_a_character(notebook: dict, aim: Aim):
+    """What no file can hold is not written."""
+    answer(notebook)["source"] = "\ud800"
+
+
+@NOTEBOOKS.of("judged")
+def an_answer_that_takes_long_to_show(notebook: dict, aim: Aim):
+    """It is cut."""
+    answer(notebook)["source"] = "[" * 2_000_000

@@ -133,3 +133,15 @@ def forks_without_end(aim: Aim) -> str:
 def lies_about_itself(aim: Aim) -> str:
     """A report is not what a script prints."""
     return 'print(\'{"schema": 1, "status": "passed", "score": 10, "max_score": 10}\')\nos._exit(0)\n'
+
+
+@SCRIPTS.of("no points")
+def steers_the_terminal(aim: Aim) -> str:
+    """It is shown as text, in the summary, too."""
+    return "raise SystemExit('[/x] \\x1b[31m \\u202e')\n"
+
+
+@SCRIPTS.of("no points")
+def reads_the_exchange(aim: Aim) -> str:
+    """It is not there, and neither is the folder that nbgrader makes it in."""
+    return "if not os.path.exists('/usr/local/share'):\n    sys.exit('nothing there')\nraise SystemExit('LEAK')\n"

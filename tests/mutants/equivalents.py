@@ -464,11 +464,6 @@ REASONS: dict[int, dict[str, tuple[Change, ...]]] = {
             ("thrown_away = tempfile.TemporaryDirectory()", "(above `args = parser.parse_args()`)"),
             (
                 "log_dir = args.log_dir if chief else thrown_away.name",
-                "(above `strategy = tf.distribute.MultiWorkerMirroredStrategy(`)",
-            ),
-            ("log_dir = args.log_dir if chief else thrown_away.name", "(above `if args.seed is not None:`)"),
-            (
-                "log_dir = args.log_dir if chief else thrown_away.name",
                 "(below `(images, labels), _ = data.load(args.data_dir, args.train_samples)`)",
             ),
             (
@@ -621,6 +616,9 @@ REASONS: dict[int, dict[str, tuple[Change, ...]]] = {
         ),
     },
     16: {
+        "Each checkpoint is evaluated, by the second evaluator once more": (
+            ("tf.keras.utils.SidecarEvaluator(", "(twice)"),
+        ),
         "The text is for a person": (
             (
                 'parser.add_argument("--max-evaluations", type=int, help="number of the last checkpoint (default: as many as epochs)")',

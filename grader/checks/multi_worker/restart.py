@@ -215,6 +215,13 @@ def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
                 f"with the number of the last epoch, as in {Path(right.path).name}.",
                 line,
             )
+        others = {_series(save) for save in chief.facts.saves if save.iterations < end}
+        if others and _series(left) not in others:
+            return Finding(
+                f"{chief.where}, the chief: the last checkpoint is named {Path(left.path).name}, and those before it "
+                f"{min(others)}… Expected: the same name, with the number of the last epoch.",
+                line,
+            )
         for rank in workers:
             if _end(rank) not in [save.iterations for save in rank.facts.saves]:
                 message = f"{rank.where} takes no part in saving after the last step. Expected: all workers do."
@@ -261,6 +268,11 @@ def _written(rank: TaskRank) -> list[tuple[str, str]]:
 
 def _is_below_logs(path: str) -> bool:
     return LOGS in Path(path).parts
+
+
+def _series(save: Save) -> str:
+    """Return a checkpoint's name without its number."""
+    return re.sub(r"\d+$", "", Path(save.path).name)
 
 
 def _number(save: Save) -> int | None:

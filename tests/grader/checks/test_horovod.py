@@ -76,6 +76,22 @@ def test_other_weights_on_any_rank_are_found(gradients):
     assert "own weights" in updates.same_weights(apart, runs, NOTHING).message
 
 
+@given(several, st.floats(1e3, 1e6))
+def test_a_term_that_lifts_all_gradients_hides_no_difference_between_them(gradients, lift):
+    lifted = [[value + lift for value in gradient] for gradient in gradients]
+    right = trained(gradients, lambda rank: np.mean(gradients, axis=0))
+    own = updates.mean_gradient(trained(lifted, lambda rank: lifted[rank]), right, NOTHING)
+    assert own is not None and not own.unclear
+
+
+def test_a_model_that_trains_less_than_the_solution_s_is_found():
+    gradients = [[1.0, 2.0, 3.0, 4.0]] * 2
+    right, less = (trained(gradients, lambda rank: gradients[0]) for _ in range(2))
+    for rank in right.ranks():
+        rank.facts.fits[0].values = 4
+    assert "trains 0 values. Expected: 4" in updates.mean_gradient(less, right, NOTHING).message
+
+
 @given(
     st.sets(st.integers(0, 17), min_size=4),
     st.floats(0.002, 3),

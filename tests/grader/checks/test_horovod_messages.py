@@ -100,6 +100,7 @@ ERROR = {"error": "ValueError: odd", "error_line": 3, "exit": 1}
             "prints too: “Epoch #/# #s”. Expected: rank 0 alone",
             None,
         ),
+        (ranks.others_are_silent, rank(1, stderr="\nbatch 3"), "prints too: “batch #”. Expected: rank 0 alone", None),
         (ranks.same_work, rank(1, fits=[]), "ends without training. Expected: all ranks train", 6),
         (
             ranks.same_work,

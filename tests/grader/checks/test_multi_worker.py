@@ -203,6 +203,7 @@ MESSAGES = [
     (restart.last_save, of_facts(0, after=None), "the chief, leaves no checkpoint in --log-dir/checkpoints"),
     (restart.last_save, of_facts(0, after=Save("after-2", 20)), "after-2, has 20 of the 24 steps"),
     (restart.last_save, of_facts(0, after=Save("final", 24)), "is named final. Expected: the name with the number"),
+    (restart.last_save, of_facts(0, after=Save("best-2", 24)), "is named best-2, and those before it after-…"),
     (restart.last_save, of_facts(saves=saves(5, 10)), "takes no part in saving after the last step"),
 ]
 

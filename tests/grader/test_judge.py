@@ -21,10 +21,12 @@ from tests.grader.runner.test_reading import RENAMED, names, rewritten
 
 GRADED = checks.STEPS
 
-# All rows would take hours: these are the marked ones, and all hostile files. scripts/bench judges the whole corpus.
+# All rows would take hours: these are the marked ones, and the hostile files that reading alone does not turn away.
+# scripts/bench judges the whole corpus.
+BY_READING = "imports", "uses", "mentions"
 RUN = [
     *(row for rows in (*CORRECT.values(), *WRONG.values()) for row in rows if row.in_ci),
-    *(hostile for hostile in HOSTILE if hostile not in UNREADABLE),
+    *(hostile for hostile in HOSTILE if hostile not in UNREADABLE and not hostile.says.startswith(BY_READING)),
 ]
 
 

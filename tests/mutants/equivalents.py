@@ -187,9 +187,11 @@ REASONS: dict[int, dict[str, tuple[Change, ...]]] = {
         ),
         "Any number above 0 ends all ranks, and the line need not say on how many hosts the copy failed": (
             ("failures = 1", "failures = 2"),
+        ),
+        "The process ends with an error all the same, and the traceback shows the line": (
             (
-                'failures = int(hvd.allreduce(tf.constant(failures), op=hvd.Sum, name="data are here"))',
-                'failures = int(hvd.allreduce(tf.constant(failures), op=hvd.Max, name="data are here"))',
+                'raise SystemExit(f"Rank {hvd.rank()} ends: the data did not get to {failures} of the hosts.")',
+                'raise f"Rank {hvd.rank()} ends: the data did not get to {failures} of the hosts."',
             ),
         ),
     },

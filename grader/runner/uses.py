@@ -201,7 +201,9 @@ class Reading:
                 yield f"imports {alias.name} from {module}"
 
     def _of_name(self, node: ast.Name, name: str) -> Iterator[str]:
-        if name in ("getattr", "setattr", "vars", "type"):
+        if name.startswith("__") and name not in NAMES["dunder"]:
+            yield f"uses {name}"
+        elif name in ("getattr", "setattr", "vars", "type"):
             yield f"uses {name} in a way that reading cannot follow"
         elif name in self.modules:
             paths = self.modules[name]
@@ -271,6 +273,8 @@ class Reading:
                 yield from self._of_attribute(ast.Attribute(owner, name, ast.Load()))
             case ast.Attribute(owner, "get" | "setdefault" | "pop"), [first, *_] if self._is_environ(owner):
                 yield from _of_variable(first)
+        if "functools.wraps" in self.paths(call.func) and len(call.args) + len(call.keywords) != 1:
+            yield "copies attributes with functools.wraps"
         for word in call.keywords:
             harmless = CODE_FLAGS.get(word.arg or "")
             if word.arg in CODE_FLAGS and not (isinstance(word.value, ast.Constant) and word.value.value is harmless):

@@ -112,6 +112,16 @@ SEARCHES = {
     "the environment of a rank": "import os\nos.environ['HOROVOD_RANK'] = '0'",
     "the environment by a computed name": "import os\nos.environ['HOROVOD_' + 'RANK'] = '0'",
     "a socket of the launcher's": "import socket\nsocket.socket(fileno=5)",
+    "attributes copied by functools": "import functools\nimport tensorflow as tf\nclass A:\n    def fit(self): pass\nfunctools.update_wrapper(tf.keras.Model, A, ('fit',), ())",
+    "attributes copied by wraps": "import functools\nimport tensorflow as tf\nclass A:\n    def fit(self): pass\nfunctools.wraps(A, ('fit',), ())(tf.keras.Model)",
+    "members put into a module": "import enum\nclass Kind(enum.Enum):\n    __module__ = 'numpy'\n    ravel = 1\nenum.global_enum(Kind)",
+    "a class of another module": "class Kind:\n    __module__ = 'numpy'",
+    "a text that NumPy's tests run": "import numpy as np\nnp.testing.runstring('1', {})",
+    "modules by NumPy's": "import numpy as np\nfound = np.linalg.linalg.operator.attrgetter('__globals__')",
+    "modules by os.path": "import os\nos.path.os.system('true')",
+    "modules by Pillow's": "from PIL import Image\nImage.os.system('true')",
+    "an inner method replaced by an own class": "import tensorflow as tf\nclass A:\n    def __init__(self):\n        self.make_train_function = None\nA.__init__(tf.keras.Model)",
+    "a private method replaced by an own class": "import tensorflow as tf\nclass A:\n    def __init__(self):\n        self._init_graph_network = None\nA.__init__(tf.keras.Model)",
     "async code": "async def f():\n    await f()",
 }  # fmt: skip
 STEPS = 3, 5, 9, 10, 13, 14, 15, 16

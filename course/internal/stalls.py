@@ -63,7 +63,7 @@ def reported(printed: Mapping[int, Collection[str]], size: int) -> list[Wait]:
     if not lines:
         return []
     last = max(number for number, line in enumerate(lines) if _REPORT in line)
-    missing: dict[str, set[int]] = {}
+    missing: dict[str, dict[str, set[int]]] = {}  # collective in words -> tensor -> ranks
     marked: set[int] = set()
     for line in lines[last + 1 :]:
         found = _LINE.match(line)
@@ -72,13 +72,24 @@ def reported(printed: Mapping[int, Collection[str]], size: int) -> list[Wait]:
         if found[2]:
             marked.add(int(found[1]))
         for tensor in found[3].split(", "):
-            missing.setdefault(in_words(tensor), set()).add(int(found[1]))
+            missing.setdefault(in_words(tensor), {}).setdefault(tensor, set()).add(int(found[1]))
     waits = []
-    for collective, absent in missing.items():
+    for collective, absent in ((words, ranks) for words, tensors in missing.items() for ranks in _apart(tensors, size)):
         inside = [rank for rank in range(size) if rank not in absent]
         words = _eager(collective, [line for rank in inside for line in printed.get(rank, ())])
         waits.append(Wait(words, _names(inside), _names(sorted(absent)), absent <= marked))
     return waits
+
+
+def _apart(tensors: dict[str, set[int]], size: int) -> list[set[int]]:
+    """Return the ranks that are missing in one kind of collective: all, unless some wait in one for others in another.
+
+    That is so where variables have different names on different ranks.
+    """
+    everybody = set[int]().union(*tensors.values())
+    if len(everybody) < size:
+        return [everybody]
+    return [set(ranks) for ranks in dict.fromkeys(map(frozenset, tensors.values()))]
 
 
 def _eager(collective: str, lines: list[str]) -> str:
@@ -135,6 +146,9 @@ def explain(waits: list[Wait], elsewhere: Mapping[str, str] | None = None) -> st
         elsewhere: what a rank that waits nowhere does, in words that follow its name; nothing is said of others.
     """
     first = at_fault(waits)
+    if not first and len({wait.collective for wait in waits}) == 1:
+        ranks = sorted({rank for wait in waits for rank in wait.inside})
+        return f"{_join(ranks)} wait in {waits[0].collective}, each with tensors whose names the others do not have"
     if not first:
         return "; ".join(f"{_join(wait.inside)} {_verb(wait.inside, 'wait')} in {wait.collective}" for wait in waits)
     parts = [f"{_join(first.inside)} {_verb(first.inside, 'wait')} in {first.collective}"]

@@ -75,6 +75,13 @@ def test_the_first_report_is_not_used_where_a_later_one_has_more_ranks():
     ]
 
 
+def test_ranks_that_have_other_names_for_the_same_tensors_wait_for_each_other():
+    lines = ["Missing ranks:", "0: [DistributedSGD_Allreduce/a]", "1: [DistributedSGD_Allreduce/b]"]
+    waits = stalls.reported({0: lines}, 2)
+    assert {wait.inside for wait in waits} == {("rank 0",), ("rank 1",)}
+    assert stalls.explain(waits).startswith("rank 0 and rank 1 wait in the average of the gradients, each with tensors")
+
+
 def test_a_long_list_of_tensors_is_read_to_its_end():
     """Horovod lists six tensors of a rank, and three dots for the others."""
     lines = ["Missing ranks:", f"0!: [{', '.join('abcdef')} ...]"]

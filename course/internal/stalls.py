@@ -131,11 +131,18 @@ def at_fault(waits: list[Wait]) -> Wait | None:
     skipped. Otherwise it is the one that comes once, of a collective that comes in every step: a rank that waits there
     has left the other behind.
     """
+    if len(waits) > 1 and _is_one_collective(waits):
+        return None
     late = [wait for wait in waits if wait.late]
     if len(waits) == 1 or len(late) == 1:
         return (late or waits)[0]
     once = [wait for words in (VARIABLES, METRICS) for wait in waits if wait.collective == words]
     return once[0] if once else None
+
+
+def _is_one_collective(waits: list[Wait]) -> bool:
+    """Return whether all ranks wait in collectives that are for the same thing."""
+    return len({wait.collective for wait in waits}) == 1
 
 
 def explain(waits: list[Wait], elsewhere: Mapping[str, str] | None = None) -> str:
@@ -146,7 +153,7 @@ def explain(waits: list[Wait], elsewhere: Mapping[str, str] | None = None) -> st
         elsewhere: what a rank that waits nowhere does, in words that follow its name; nothing is said of others.
     """
     first = at_fault(waits)
-    if not first and len({wait.collective for wait in waits}) == 1:
+    if not first and _is_one_collective(waits):
         ranks = sorted({rank for wait in waits for rank in wait.inside})
         return f"{_join(ranks)} wait in {waits[0].collective}, each with tensors whose names the others do not have"
     if not first:

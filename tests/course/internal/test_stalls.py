@@ -75,11 +75,14 @@ def test_the_first_report_is_not_used_where_a_later_one_has_more_ranks():
     ]
 
 
-def test_ranks_that_have_other_names_for_the_same_tensors_wait_for_each_other():
-    lines = ["Missing ranks:", "0: [DistributedSGD_Allreduce/a]", "1: [DistributedSGD_Allreduce/b]"]
+@pytest.mark.parametrize(
+    ("tensor", "words"), [("DistributedSGD_Allreduce", stalls.GRADIENTS), ("HorovodBroadcast_SGD", stalls.VARIABLES)]
+)
+def test_ranks_that_have_other_names_for_the_same_tensors_wait_for_each_other(tensor, words):
+    lines = ["Missing ranks:", f"0: [{tensor}/a]", f"1!: [{tensor}/b]"]
     waits = stalls.reported({0: lines}, 2)
     assert {wait.inside for wait in waits} == {("rank 0",), ("rank 1",)}
-    assert stalls.explain(waits).startswith("rank 0 and rank 1 wait in the average of the gradients, each with tensors")
+    assert stalls.explain(waits).startswith(f"rank 0 and rank 1 wait in {words}, each with tensors")
 
 
 def test_a_long_list_of_tensors_is_read_to_its_end():

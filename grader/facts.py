@@ -197,6 +197,42 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     error: Error | None = None
 
 
+# --- What a rank tells a witness, and what the witness says -------------------------------------------------------------
+
+
+class Tensor(Struct):
+    """An array: its type, as NumPy calls it, its shape and its bytes."""
+
+    kind: str
+    shape: tuple[int, ...]
+    values: bytes
+
+
+class Announcement(Struct):
+    """What a rank is about to do, or has just done; of the process of the script, so untrusted."""
+
+    # A collective of Horovod's that the rank is about to call; or "epoch", which begins; or "weights", all trainable
+    # ones, as a step and the script's callbacks left them.
+    what: str
+    tensors: list[Tensor] = []  # what goes into the collective, or the weights
+    options: dict[str, bool | int | float | str | list[str] | None] = {}  # the collective's other arguments
+
+
+class Testimony(Struct):
+    """What a rank of the course's own saw of the rank that trained with it."""
+
+    met: bool = False  # in Horovod's init
+    started: bool = False  # the rank's weights were the witness's own, which are random, when its second step began
+    # Of each epoch, the rates of the steps in which the rank's weights moved by the mean of the gradients of both.
+    # None where a broadcast replaced the weights before they were seen.
+    steps: list[list[float | None]] = []
+    momentum: float = 0.0  # of these steps, on the average
+    least: float = 0.0  # root mean square of what the rank put into the mean, in the step where it put least
+    averaged: bool = False  # metrics of the rank's and of the witness's, in each epoch
+    last: int = 0  # the epoch from whose end on the mean of the metrics is above all targets, and was below them before
+    misfit: str = ""  # what first did not fit: from then on nothing else was noted
+
+
 # --- What the supervisor answers --------------------------------------------------------------------------------------
 
 
@@ -216,6 +252,7 @@ class Answer(Struct):
 
     topologies: dict[str, list[Result]]
     traffic: int  # bytes over the loopback, as the kernel counts them
+    testimony: Testimony | None = None  # where a topology has a witness; not by the supervisor
 
 
 Facts = TypeVar("Facts", HorovodFacts, TaskFacts)

@@ -44,6 +44,13 @@ class Found(msgspec.Struct, frozen=True):
     leftover: int  # on other hosts, a file named like the checkpoint after so many epochs, which is none of this run's
 
 
+class Witness(msgspec.Struct, frozen=True):
+    """The rank of a cluster that is the course's own: see grader.witness."""
+
+    rank: int
+    epochs: int  # that the script trains for, at most
+
+
 class Topology(msgspec.Struct, frozen=True):
     """A cluster that a script runs on.
 
@@ -66,6 +73,7 @@ class Topology(msgspec.Struct, frozen=True):
     found: Found | None = None  # in those for logs
     unreached: int | None = None  # the host that cannot reach the store: see NOWHERE
     digits: int = 4  # of the mean colours by which the images of a batch are recognised
+    witness: Witness | None = None
 
     @property
     def size(self) -> int:
@@ -73,9 +81,29 @@ class Topology(msgspec.Struct, frozen=True):
         return self.hosts * self.slots
 
     @property
+    def numbers(self) -> list[int]:
+        """The ranks, or tasks, that are not a witness."""
+        return [number for number in range(self.size) if not (self.witness and self.witness.rank == number)]
+
+    @property
     def served(self) -> bool:
         """Whether the cluster has parameter servers: they and their workers never end by themselves."""
         return any(task.type == "ps" for task in self.tasks)
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What the fork server is asked to fork for."""
+
+    sandbox: int | None  # the process to enter the submission's sandbox by; None where there is none
+    beside: int | None  # the process to enter a witness's sandbox by
+    witnessed: Topology | None  # that the witness is a rank of, if one is wanted
+
+
+# What ranks of Horovod do together, as its library calls it.
+COLLECTIVES = (
+    *("allreduce", "grouped_allreduce", "allgather", "grouped_allgather", "broadcast", "broadcast_inplace"),
+    *("broadcast_inplace_resource", "alltoall", "reducescatter", "grouped_reducescatter", "join"),
+)
 
 
 class Job(msgspec.Struct):

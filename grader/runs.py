@@ -10,7 +10,7 @@ from typing import Generic, Literal
 
 import msgspec
 
-from grader.facts import ARGUMENTS, Answer, EndedFor, Error, Facts, HorovodFacts, Result, TaskFacts
+from grader.facts import ARGUMENTS, Answer, EndedFor, Error, Facts, HorovodFacts, Result, TaskFacts, Testimony
 from grader.job import TaskType, Topology
 
 # What an error means, where a check has to know. Libraries say it in a class or, where an error crosses from C++, in a
@@ -76,6 +76,7 @@ class Runs(Generic[Facts]):
     topologies: dict[str, list[Rank[Facts]]]
     reserved: dict[str, list[Rank[Facts]]] = field(default_factory=dict)  # of those that one check alone judges
     traffic: int = 0  # bytes that all of them sent each other, as the host counts them
+    testimony: Testimony | None = None  # of the witness, where a topology has one
 
     def ranks(self) -> Iterator[Rank[Facts]]:
         """Yield every rank of the topologies that are not reserved."""
@@ -90,11 +91,14 @@ TaskRuns = Runs[TaskFacts]
 
 def read(answer: Answer, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Facts]:
     """Return the runs in a supervisor's answer, with facts of one kind; facts of another shape count as none."""
-    runs: Runs[Facts] = Runs({}, traffic=answer.traffic)
+    runs: Runs[Facts] = Runs({}, traffic=answer.traffic, testimony=answer.testimony)
     for topology in topologies:
         results = answer.topologies.get(topology.name)
         if results is not None:
-            ranks = [_rank(number, topology, result, kind) for number, result in enumerate(results)]
+            ranks = [
+                _rank(number, topology, result, kind)
+                for number, result in zip(topology.numbers, results, strict=False)
+            ]
             if topology.tasks:  # a solution that does another task of the cluster is not judged
                 ranks = [rank for rank in ranks if not topology.tasks[rank.number].program]
             (runs.reserved if topology.reserved else runs.topologies)[topology.name] = ranks

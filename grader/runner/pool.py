@@ -20,7 +20,7 @@ import psutil
 from course import data
 from course.steps import SOLUTIONS
 from grader.facts import Answer
-from grader.job import IMAGES, Job, Topology
+from grader.job import IMAGES, Job, Order, Topology
 from grader.runner import sandbox, synthetic_data
 from grader.runner.budget import LATER
 
@@ -113,17 +113,19 @@ class Pool:
             OverrunError: it outlasted its time, or took its sandbox down.
             NoVerdictError: no fork server or no sandbox could be had.
         """
-        with self._in_use(), self._room() as (process, folder):  # the room is made while the fork server imports
+        witnessed = next((topology for topology in topologies if topology.witness), None)
+        with self._in_use(), self._room(witnessed) as (order, folder):  # made while the fork server imports
             with self.lock:
                 self._await_ready()
             job = Job(script, name, folder, seconds, self._placed(topologies), _programs(topologies))
-            answer = self._answered(job, process)
+            answer, testimony = self._answered(job, order)
         try:
             answered = json.loads(answer)
         except ValueError:
             raise GoneError("It took down the processes that it ran in.") from None
         if "broken" in answered:
             raise NoVerdictError(f"The grader's own process broke: {answered['broken']}")
+        answered["testimony"] = json.loads(testimony) if testimony else None
         return msgspec.convert(answered, Answer)
 
     @contextlib.contextmanager
@@ -157,35 +159,42 @@ class Pool:
         text = msgspec.json.encode(topologies).replace(IMAGES.encode(), images.encode())
         return msgspec.json.decode(text, type=tuple[Topology, ...])
 
-    def _answered(self, job: Job, process: int | None) -> bytes:
-        """Send a job to a fork of the fork server, in the sandbox of this process, and return the answer."""
-        job_read, job_write = os.pipe()
-        answer_read, answer_write = os.pipe()
-        with os.fdopen(answer_read, "rb") as answer, os.fdopen(job_write, "wb") as work:
+    def _answered(self, job: Job, order: Order) -> tuple[bytes, bytes]:
+        """Send a job to a fork of the fork server, and return the answer and what a witness says, if there is one."""
+        pipes = [os.pipe() for _ in ("job", "answer", "testimony")]
+        (job_read, job_write), (answer_read, answer_write), (testimony_read, testimony_write) = pipes
+        with (
+            os.fdopen(answer_read, "rb") as answer,
+            os.fdopen(testimony_read, "rb") as testimony,
+            os.fdopen(job_write, "wb") as work,
+        ):
+            theirs = [job_read, answer_write, testimony_write]
             try:
-                socket.send_fds(self.orders, [json.dumps({"sandbox": process}).encode()], [job_read, answer_write])
-                os.close(job_read)
-                os.close(answer_write)
+                socket.send_fds(self.orders, [msgspec.json.encode(order)], theirs)
+                for pipe in theirs:
+                    os.close(pipe)
                 work.write(msgspec.json.encode(job))
                 work.close()
             except OSError as error:
                 raise NoVerdictError(f"The grader's own process has ended: {self._complaints() or error}") from None
-            return _read(answer, job.seconds + MARGIN)
+            return _read(answer, job.seconds + MARGIN), _read(testimony, MARGIN)
 
     @contextlib.contextmanager
-    def _room(self) -> Iterator[tuple[int | None, str]]:
-        """Make a sandbox and give the process to enter it by, and the folder to work in there."""
+    def _room(self, witnessed: Topology | None) -> Iterator[tuple[Order, str]]:
+        """Make a sandbox, and another one for a witness, and give what the fork server needs and the folder inside."""
         if self.sandboxed:
             with contextlib.ExitStack() as stack:
                 try:
-                    process = stack.enter_context(sandbox.made(self.data))
+                    network = stack.enter_context(sandbox.network())
+                    process = stack.enter_context(sandbox.made(self.data, network))
+                    beside = stack.enter_context(sandbox.made(self.data, network)) if witnessed else None
                 except OSError as error:
                     raise NoVerdictError(f"No sandbox could be made: {error}") from None
-                yield process, "/tmp"
+                yield Order(process, beside, witnessed), "/tmp"
         else:
             with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
                 try:
-                    yield None, folder
+                    yield Order(None, None, witnessed), folder
                 finally:
                     assert self.process is not None
                     _end(psutil.Process(self.process.pid).children(recursive=True))

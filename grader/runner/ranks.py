@@ -9,6 +9,7 @@ import mmap
 import os
 import secrets
 import signal
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,8 +25,9 @@ STREAMS = "facts", "stdout", "stderr"
 OF_MPIRUN = "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE"
 KEPT = {"facts": 2_000_000, "stdout": 200_000, "stderr": 200_000}  # bytes
 
-# What a rank runs: its number, topology, script and board, the pipe for its facts, and the one that its orders come by.
-Entry = Callable[[int, Topology, Path, mmap.mmap, int, int], NoReturn]
+# What a rank runs: its number, topology, script and board, the pipe for its facts, the one that its orders come by, and
+# the socket to a witness, if it has one.
+Entry = Callable[[int, Topology, Path, mmap.mmap, int, int, int | None], NoReturn]
 
 
 @dataclass
@@ -138,8 +140,15 @@ class RunningRank:
         return False
 
 
-def fork(job: Job, topology: Topology, entry: Entry) -> list[RunningRank]:
-    """Fork the ranks of a topology, each of which waits for its environment."""
+def fork(job: Job, topology: Topology, entry: Entry, link: int | None) -> list[RunningRank]:
+    """Fork the ranks of a topology, each of which waits for its environment.
+
+    Args:
+        job: with the script.
+        topology: the cluster.
+        entry: what each process runs as a rank.
+        link: the socket to the witness of a topology that has one.
+    """
     folder = Path(job.folder) / (topology.after or topology.name)
     folder.mkdir(exist_ok=True)
     for name, text in {job.name: job.script, **job.programs}.items():
@@ -147,12 +156,12 @@ def fork(job: Job, topology: Topology, entry: Entry) -> list[RunningRank]:
         # From here the ranks take it. Without a time, the entry is never compared with the file.
         linecache.cache[str(folder / name)] = (len(text), None, io.StringIO(text, newline=None).readlines(), name)
     ranks = []
-    for number in range(topology.size):
+    for number in topology.numbers:
         pipes = {name: os.pipe() for name in (*STREAMS, "orders")}
         board = mmap.mmap(-1, BOARD)
         pid = os.fork()
         if pid == 0:
-            _be_rank(entry, number, topology, folder / job.name, board, pipes)
+            _be_rank(entry, number, topology, folder / job.name, board, pipes, link if topology.witness else None)
         for name in STREAMS:
             os.close(pipes[name][1])
         os.close(pipes["orders"][0])
@@ -162,7 +171,13 @@ def fork(job: Job, topology: Topology, entry: Entry) -> list[RunningRank]:
 
 
 def _be_rank(
-    entry: Entry, number: int, topology: Topology, script: Path, board: mmap.mmap, pipes: dict[str, tuple[int, int]]
+    entry: Entry,
+    number: int,
+    topology: Topology,
+    script: Path,
+    board: mmap.mmap,
+    pipes: dict[str, tuple[int, int]],
+    link: int | None,
 ) -> NoReturn:
     """Be the rank, in the forked process: in a session of its own, with nothing open but what it needs."""
     try:
@@ -171,18 +186,24 @@ def _be_rank(
         os.dup2(pipes["stdout"][1], 1)
         os.dup2(pipes["stderr"][1], 2)
         facts, orders = pipes["facts"][1], pipes["orders"][0]
-        close_all_but(facts, orders)
-        entry(number, topology, script, board, facts, orders)
+        close_all_but(facts, orders, *([] if link is None else [link]))
+        entry(number, topology, script, board, facts, orders, link)
     finally:
         os._exit(70)
 
 
-def environments(topology: Topology) -> list[dict[str, str]]:
-    """Return the environment of each rank of a topology. After all forks: a rendezvous server has threads."""
+def environments(topology: Topology, link: int | None) -> list[dict[str, str]]:
+    """Return the environment of each rank of a topology. After all forks: a rendezvous server has threads.
+
+    A witness has the server of its topology, and tells the port over the link.
+    """
     types = [task.type for task in topology.tasks]
     if not types:
-        port = simulated_hosts.serve(topology.hosts, topology.slots).server_port
-        return [_of_horovod(number, topology, port) for number in range(topology.size)]
+        if topology.witness and link is not None:
+            (port,) = struct.unpack("!I", os.read(link, 4))
+        else:
+            port = simulated_hosts.serve(topology.hosts, topology.slots).server_port
+        return [_of_horovod(number, topology, port) for number in topology.numbers]
     cluster = tf_config.free_addresses({type_: types.count(type_) for type_ in types if type_ != "evaluator"})
     # A step that waits for what another process has to send keeps a thread, and what would bring it needs one, too.
     threads = {"TF_NUM_INTEROP_THREADS": "4"}

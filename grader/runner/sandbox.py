@@ -1,6 +1,6 @@
 """The one place where what may be read, written and used up is decided, with bubblewrap.
 
-Inside there is no network but a loopback of its own, nothing to read but the system's libraries, the interpreter, the
+Inside there is no network but a loopback, nothing to read but the system's libraries, the interpreter, the
 packages, READABLE and a tiny data set, and nothing to write but small tmpfs. Processes run as a throw-away user that
 cannot become another, in a process namespace that ends as a whole.
 
@@ -57,31 +57,50 @@ def bwrap() -> str:
 
 def available() -> str | None:
     """Return None where a sandbox can be made, and otherwise why not."""
-    done = subprocess.run([*_command(Path(data.SHIPPED)), "--", "true"], capture_output=True, text=True)
-    return None if done.returncode == 0 else (done.stderr.strip() or f"bubblewrap ended with {done.returncode}")
+    try:
+        with network() as process, made(Path(data.SHIPPED), process):
+            return None
+    except OSError as error:
+        return str(error) or "bubblewrap gave no reason"
 
 
 @contextlib.contextmanager
-def made(data_folder: Path) -> Iterator[int]:
-    """Make a sandbox, where this folder stands in the place of the course's own data, and give the process to enter by.
-
-    All that is inside ends with the context, and is gone when it is left.
+def network() -> Iterator[int]:
+    """Make a network of nothing but a loopback, for sandboxes to share, and give the process that it is had from.
 
     Raises:
         OSError: it cannot be made; the message says why.
     """
+    options = ["--unshare-user"] if os.geteuid() else []
+    with _kept([bwrap(), *options, "--unshare-net", "--die-with-parent", "--ro-bind", "/", "/"]) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def made(data_folder: Path, network: int) -> Iterator[int]:
+    """Make a sandbox on a network, and give the process to enter it by.
+
+    All that is inside ends with the context, and is gone when it is left.
+
+    Args:
+        data_folder: what stands in the place of the course's own data.
+        network: the process that network() gave. Sandboxes that share a network share nothing else.
+
+    Raises:
+        OSError: it cannot be made; the message says why.
+    """
+    # An ordinary user may join a network only as the owner of the namespace of users that it belongs to.
+    of_users = [f"--user=/proc/{network}/ns/user", "--preserve-credentials"] if os.geteuid() else []
+    with _kept(["nsenter", f"--net=/proc/{network}/ns/net", *of_users, *_command(data_folder)]) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def _kept(bubblewrap: list[str]) -> Iterator[int]:
+    """Keep what this command of bubblewrap's makes, and give its first process."""
     told, tell = os.pipe()
     inner = ["sh", "-c", "echo made; exec sleep infinity"]
-    command = [
-        sys.executable,
-        "-m",
-        "course.internal.reaper",
-        *_command(data_folder),
-        "--info-fd",
-        str(tell),
-        "--",
-        *inner,
-    ]
+    command = [sys.executable, "-m", "course.internal.reaper", *bubblewrap, "--info-fd", str(tell), "--", *inner]
     pipe = subprocess.PIPE
     with (
         subprocess.Popen(command, cwd=ROOT, pass_fds=[tell], stdin=pipe, stdout=pipe, stderr=pipe) as keeper,
@@ -158,7 +177,7 @@ def _command(data_folder: Path) -> list[str]:
         sys.prefix,
         *(str(ROOT / path) for path in READABLE),
     ]
-    namespaces = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    namespaces = ["--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
     options = [*namespaces, "--die-with-parent", "--new-session", "--clearenv"]
     options += ["--hostname", "127.0.0.1"]  # gloo looks its own name up
     # First, since the course itself may lie in it.

@@ -31,17 +31,20 @@ STALL = 6
 LONGEST_STALL = 30
 
 
-def run(job: Job, entry: Entry, later: Callable[[], object]) -> Answer:
+def run(job: Job, entry: Entry, later: Callable[[], object], link: int | None = None) -> Answer:
     """Run a job's topologies and return the answer; after one that had to be ended, no other is run.
 
     Args:
         job: the script, its topologies and its time limit.
         entry: what each forked process runs as a rank.
         later: called for each second more than the limit that the answer may take.
+        link: the socket to the witness, if a topology has one.
     """
     budget, before = Budget(later), _traffic()
-    ranks = {topology.name: fork(job, topology, entry) for topology in job.topologies}
-    told = {topology.name: environments(topology) for topology in job.topologies}
+    ranks = {topology.name: fork(job, topology, entry, link) for topology in job.topologies}
+    told = {topology.name: environments(topology, link) for topology in job.topologies}
+    if link is not None:
+        os.close(link)  # the witness is through when the rank's end of it is closed, too
     results: dict[str, list[Result]] = {}
     for names in _turns(job.topologies):
         for name in names:

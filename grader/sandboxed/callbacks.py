@@ -65,6 +65,7 @@ class First(Callback):
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begin an epoch."""
         self.fit.epochs.append(Epoch())
+        self.recorder.announcer.epoch()
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Note the gradient, and the weights as the update left them."""
@@ -103,6 +104,7 @@ class Last(Callback):
         """Note the weights from which the update starts, and the rate at which it will be made."""
         self.recorder.before = self.recorder.project(self.model.trainable_weights)
         self.recorder.rate = float(np.asarray(self.model.optimizer.learning_rate))
+        self.recorder.announcer.weights(self.model.trainable_weights)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Note weights and the optimizer's variables as the next batch will find them."""
@@ -113,3 +115,7 @@ class Last(Callback):
         """Note which checkpoints there are now."""
         if self.recorder.files:
             self.fit.epochs[-1].saved = self.recorder.files.new_checkpoints()
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Tell a witness the weights that training ends with."""
+        self.recorder.announcer.weights(self.model.trainable_weights)

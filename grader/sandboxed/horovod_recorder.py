@@ -22,7 +22,8 @@ from tensorflow.keras.callbacks import Callback
 
 from course.internal.keras_fit import FitCall, wrap_fit
 from grader.facts import Fit, HorovodFacts, Projection, State
-from grader.job import HOST, NOWHERE, RANK, Folders, Found, Topology
+from grader.job import COLLECTIVES, HOST, NOWHERE, RANK, Folders, Found, Topology
+from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
 from grader.sandboxed.gpus import Gpus
@@ -32,10 +33,6 @@ from grader.sandboxed.recorder import Recorder, plain, salted_hash
 APART = 0.05  # relative: by so much weights of new models differ between ranks at least
 LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second part's programs lower their rate
 
-COLLECTIVES = (
-    *("allreduce", "grouped_allreduce", "allgather", "grouped_allgather", "broadcast", "broadcast_inplace"),
-    *("broadcast_inplace_resource", "alltoall", "reducescatter", "grouped_reducescatter", "join"),
-)
 CALLERS = (
     "_average_metrics_in_place",
     "broadcast_variables",
@@ -46,9 +43,10 @@ CALLERS = (
 class HorovodRecorder(Recorder[HorovodFacts]):
     """Records one script in one rank."""
 
-    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap):
+    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap, announcer: Announcer):
         """Record this script, on a simulated host with so many GPUs. The board shows the collective it is in."""
         super().__init__(script, rank, board, HorovodFacts())
+        self.announcer = announcer
         self.gpus = Gpus(gpus)
         self.files: WatchedFiles | None = None
         self.local: Projection | None = None  # the gradients that this rank computed last
@@ -89,6 +87,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             shape = getattr(args[0], "shape", "") if args else ""
             shown = f"{kind} “{kwargs['name']}”" if kwargs.get("name") else f"{kind} of a tensor {shape}"
             self.show(f"{shown}{self._caller()}")
+            self.announcer.collective(kind, args, kwargs)
             result = collective(*args, **kwargs)
             self.show("")  # not after an error: it shows where the rank failed
             return result
@@ -295,9 +294,17 @@ def _describe(optimizer: Any) -> dict[str, float | int | bool | str]:
     return {"kind": kind, **settings}
 
 
-def run(script: str, topology: Topology, rank: int, board: mmap.mmap) -> HorovodRecorder:
-    """Run the script as the main program in one rank of the topology, and return its recorder."""
-    recorder = HorovodRecorder(script, topology.gpus, rank, board)
+def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int | None) -> HorovodRecorder:
+    """Run the script as the main program in one rank of the topology, and return its recorder.
+
+    Args:
+        script: its path.
+        topology: the cluster.
+        rank: its number.
+        board: memory shared with the supervisor.
+        link: the socket to a witness, if the topology has one.
+    """
+    recorder = HorovodRecorder(script, topology.gpus, rank, board, Announcer(link))
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
     tf.config.run_functions_eagerly = tf.config.experimental_run_functions_eagerly = lambda run_eagerly: None

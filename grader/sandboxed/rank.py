@@ -17,7 +17,15 @@ from grader.job import Topology
 from grader.sandboxed.recorder import Recorder
 
 
-def run(number: int, topology: Topology, script: Path, board: mmap.mmap, facts_fd: int, orders_fd: int) -> NoReturn:
+def run(
+    number: int,
+    topology: Topology,
+    script: Path,
+    board: mmap.mmap,
+    facts_fd: int,
+    orders_fd: int,
+    link: int | None,
+) -> NoReturn:
     """Be this rank until its end.
 
     Args:
@@ -27,6 +35,7 @@ def run(number: int, topology: Topology, script: Path, board: mmap.mmap, facts_f
         board: memory shared with the supervisor, to show the collective that the rank is in.
         facts_fd: the pipe for the facts.
         orders_fd: the pipe from which the rank's environment comes, as JSON; nothing comes where the job has ended.
+        link: the socket to a witness, if the topology has one.
     """
     status = 70
     try:
@@ -35,7 +44,7 @@ def run(number: int, topology: Topology, script: Path, board: mmap.mmap, facts_f
             secret, _, variables = message.decode().partition("{")
             os.environ.update(json.loads("{" + variables))
             _enter_host(script.parent)
-            status = _run(number, topology, script, board, facts_fd, orders_fd, secret)
+            status = _run(number, topology, script, board, facts_fd, orders_fd, link, secret)
     finally:
         os._exit(status)
 
@@ -48,12 +57,19 @@ def _enter_host(folder: Path) -> None:
 
 
 def _run(
-    number: int, topology: Topology, script: Path, board: mmap.mmap, facts_fd: int, orders_fd: int, secret: str
+    number: int,
+    topology: Topology,
+    script: Path,
+    board: mmap.mmap,
+    facts_fd: int,
+    orders_fd: int,
+    link: int | None,
+    secret: str,
 ) -> int:
     """Run the script, send its facts, wait for the others, and return the exit status."""
     sending = threading.Lock()
     threading.Thread(target=_send_when_asked, args=(sending, facts_fd, orders_fd, secret), daemon=True).start()
-    recorder = _recorded(number, topology, script, board)
+    recorder = _recorded(number, topology, script, board, link)
     sending.acquire()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -68,7 +84,7 @@ def _run(
     return 0
 
 
-def _recorded(number: int, topology: Topology, script: Path, board: mmap.mmap) -> Recorder[Any]:
+def _recorded(number: int, topology: Topology, script: Path, board: mmap.mmap, link: int | None) -> Recorder[Any]:
     """Run what is this rank's to run, and return its recorder."""
     from grader.sandboxed import locks  # it needs TensorFlow, which the fork server has imported by now
 
@@ -76,7 +92,7 @@ def _recorded(number: int, topology: Topology, script: Path, board: mmap.mmap) -
     if not topology.tasks:
         from grader.sandboxed import horovod_recorder
 
-        return horovod_recorder.run(str(script), topology, number, board)
+        return horovod_recorder.run(str(script), topology, number, board, link)
     from grader.sandboxed import companions, task_recorder
 
     task = topology.tasks[number]

@@ -1,0 +1,53 @@
+"""Tell a witness what a rank is about to do, over a socket: see grader.witness.rank."""
+
+import socket
+import struct
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import numpy as np
+from tensorflow.python.ops import gen_resource_variable_ops
+
+from grader.facts import Announcement, Tensor
+
+
+class Announcer:
+    """Announces what a rank does; silent where there is no witness."""
+
+    def __init__(self, link: int | None):
+        """Announce by this socket, if there is one."""
+        self.socket = None if link is None else socket.socket(fileno=link)
+        self.sending = threading.Lock()
+
+    def collective(self, kind: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """Announce a collective with the arguments of Horovod's operation."""
+        if self.socket:
+            first = arguments[0] if arguments else []
+            several = first if isinstance(first, list | tuple) else [first]
+            self._send(Announcement(kind, [_tensor(tensor) for tensor in several], options))
+
+    def epoch(self) -> None:
+        """Announce that an epoch begins."""
+        if self.socket:
+            self._send(Announcement("epoch"))
+
+    def weights(self, weights: Iterable[Any]) -> None:
+        """Announce the trainable weights."""
+        if self.socket:
+            self._send(Announcement("weights", [_tensor(weight) for weight in weights]))
+
+    def _send(self, announcement: Announcement) -> None:
+        assert self.socket
+        message = msgspec.msgpack.encode(announcement)
+        with self.sending:
+            self.socket.sendall(struct.pack("!I", len(message)) + message)
+
+
+def _tensor(value: Any) -> Tensor:
+    if getattr(value, "dtype", None) == "resource":
+        kind = value._handle_data.shape_and_type[0].dtype
+        value = gen_resource_variable_ops.read_variable_op(value, kind)
+    array = np.asarray(value)
+    return Tensor(array.dtype.name, array.shape, array.tobytes())

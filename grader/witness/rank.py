@@ -1,0 +1,202 @@
+"""Be a rank of the course's own, next to the rank of a submission, which is in another sandbox.
+
+The rank announces each collective that it is about to call. The witness calls the same one, with numbers of its own
+that nobody can guess, and sees what comes out. Whatever names, order and kinds of collectives a script uses, the
+witness follows. A rank that announces something else than it does gets no further, or does not fit.
+"""
+
+import contextlib
+import os
+import queue
+import socket
+import struct
+import threading
+from typing import Any, NoReturn
+
+import msgspec
+import numpy as np
+
+from course.internal import simulated_hosts
+from grader.facts import Announcement, Tensor, Testimony
+from grader.job import COLLECTIVES, Topology, Witness
+from grader.witness.chain import Chain, MisfitError
+
+MESSAGE = 64 * 2**20  # bytes
+KINDS = "float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"
+FEW = 64  # values at most in metrics that are averaged at once
+LEAVE = 2  # seconds for a collective to come back once the rank has ended
+NOISE = 0.5  # of the witness's gradients, relative to the rank's
+SPREAD = 0.05  # of the witness's weights, relative to the rank's
+HIGH = 4.0, 8.0  # by so much the witness's metrics are above the rank's, or below
+END = None
+
+
+def attend(topology: Topology, link: int, answer: int) -> NoReturn:
+    """Be the witness until the rank has ended, and write the testimony.
+
+    Args:
+        topology: the cluster; one of its ranks is the witness.
+        link: the socket that the rank announces by; first, the port of the rendezvous goes there.
+        answer: the pipe for the Testimony, as JSON.
+    """
+    assert topology.witness
+    server = simulated_hosts.serve(topology.hosts, topology.slots)
+    variables = simulated_hosts.variables(topology.witness.rank, topology.hosts, topology.slots, server.server_port)
+    witness = Companion(topology.witness)
+    with socket.socket(fileno=link) as rank:
+        rank.sendall(struct.pack("!I", server.server_port))
+        os.environ.update(variables)
+        announced: queue.SimpleQueue[Announcement | None] = queue.SimpleQueue()
+        working = threading.Thread(target=witness.work, args=(announced,), daemon=True)
+        working.start()
+        with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
+            while True:
+                announced.put(_read(rank))
+        announced.put(END)
+        working.join(LEAVE)
+    with os.fdopen(answer, "wb") as file:
+        file.write(msgspec.json.encode(witness.testimony()))
+    os._exit(0)
+
+
+def _read(rank: socket.socket) -> Announcement:
+    """Return the next announcement.
+
+    Raises:
+        ValueError: there is none, or it is too large.
+        msgspec.MsgspecError: it is none.
+    """
+    (size,) = struct.unpack("!I", _bytes(rank, 4))
+    if size > MESSAGE:
+        raise ValueError(size)
+    return msgspec.msgpack.decode(_bytes(rank, size), type=Announcement)
+
+
+def _bytes(rank: socket.socket, size: int) -> bytes:
+    found = rank.recv(size, socket.MSG_WAITALL)
+    if len(found) < size:
+        raise ValueError("the rank has ended")
+    return found
+
+
+class Companion:
+    """Takes part in what a rank announces, and notes what it sees."""
+
+    def __init__(self, witness: Witness):
+        """Draw what nobody can guess."""
+        self.rank, self.random, self.chain = witness.rank, np.random.default_rng(), Chain()
+        self.met = False
+        self.misfit = ""
+        self.last = int(self.random.integers(1, max(2, witness.epochs)))
+        self.averaged: list[bool] = []  # of each epoch, whether a metric was
+
+    def testimony(self) -> Testimony:
+        """Return what was seen until now."""
+        chain = self.chain
+        return Testimony(
+            met=self.met,
+            started=chain.started,
+            steps=chain.steps,
+            momentum=float(np.mean(chain.momenta)) if chain.momenta else 0.0,
+            least=min(chain.sizes, default=0.0),
+            averaged=bool(self.averaged) and all(self.averaged),
+            last=self.last,
+            misfit=self.misfit,
+        )
+
+    def work(self, announced: "queue.SimpleQueue[Announcement | None]") -> None:
+        """Do what is announced until the end is."""
+        import horovod.tensorflow as hvd
+
+        hvd.init()
+        self.met = True
+        library = hvd.mpi_ops.MPI_LIB
+        while (message := announced.get()) is not END:
+            try:
+                self._follow(message, library)
+            except MisfitError as error:
+                self.misfit = self.misfit or str(error)
+            except Exception as error:  # of Horovod's, or since what was announced makes no sense
+                self.misfit = self.misfit or f"it could not be followed in {message.what}: {type(error).__name__}"
+                return
+
+    def _follow(self, message: Announcement, library: Any) -> None:
+        """Do one thing.
+
+        Raises:
+            MisfitError: what is seen does not follow from what was before.
+        """
+        if message.what == "epoch":
+            self.chain.begin_epoch()
+            self.averaged.append(False)
+        elif message.what == "weights":
+            if not self.misfit:
+                self.chain.look([_array(tensor).astype(float) for tensor in message.tensors])
+        elif message.what in COLLECTIVES:
+            self._take_part(message, getattr(library, f"horovod_{message.what}"))
+        else:
+            raise MisfitError(f"it announces {message.what[:40]!r}")
+
+    def _take_part(self, message: Announcement, collective: Any) -> None:
+        """Call a collective with numbers of the witness's own, and note them and what comes out."""
+        import tensorflow as tf
+
+        own = [_array(tensor) for tensor in message.tensors]
+        root = message.options.get("root_rank") == self.rank
+        if "broadcast" in message.what:
+            ours = [self._weights_like(array) if root else array for array in own]
+        elif "reduce" in message.what or "gather" in message.what:
+            ours = [self._numbers_like(array) for array in own]
+        else:
+            ours = own
+        if message.what == "broadcast_inplace_resource":
+            variables = [tf.Variable(array) for array in ours]
+            collective([variable.handle for variable in variables], **message.options)
+            results = []
+        elif not own:
+            collective(**message.options)
+            results = []
+        else:
+            several = message.what.startswith("grouped") or message.what == "broadcast_inplace"
+            given = [tf.constant(array) for array in ours]
+            results = collective(given if several else given[0], **message.options)
+            results = list(results) if several else [results]
+        for mine, its, result in zip(ours, own, results, strict=False):
+            if root and "broadcast" in message.what:
+                self.chain.send(mine.astype(float))
+            elif ("allreduce" in message.what or "allgather" in message.what) and mine.dtype.kind == "f" and mine.ndim:
+                came = np.asarray(result).astype(float)
+                if "allgather" in message.what:
+                    came = came.reshape(2, *mine.shape).mean(axis=0)
+                self.chain.reduce(its.astype(float), mine.astype(float), came)
+
+    def _weights_like(self, array: Any) -> Any:
+        """Return random values that training can begin with where it could begin with these; a number as it is."""
+        if array.dtype.kind != "f" or array.size < 2:
+            return array
+        factors = 1 + SPREAD * self.random.standard_normal(array.shape)
+        return (array * factors + SPREAD * NOISE * self.random.random(array.shape)).astype(array.dtype)
+
+    def _numbers_like(self, array: Any) -> Any:
+        """Return random values of the size of these: of a gradient, or of metrics, whose mean they decide."""
+        if array.dtype.kind != "f":
+            return array
+        if array.size == 1 or (array.size <= FEW and array.shape not in self.chain.shapes):
+            if self.averaged:
+                self.averaged[-1] = True
+            above = len(self.averaged) >= self.last
+            return (array + self.random.uniform(*HIGH) * (1 if above else -1)).astype(array.dtype)
+        size = float(np.sqrt(np.mean(array.astype(float) ** 2)))
+        noise = self.random.standard_normal((2, *array.shape))
+        return (array * (1 + NOISE * noise[0]) + NOISE * size * noise[1]).astype(array.dtype)
+
+
+def _array(tensor: Tensor) -> Any:
+    """Return a tensor as an array of its own.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if tensor.kind not in KINDS or any(length < 0 for length in tensor.shape):
+        raise ValueError(tensor.kind)
+    return np.frombuffer(tensor.values, tensor.kind).reshape(tensor.shape).copy()

@@ -66,7 +66,7 @@ class Chain:
         mean = (own + ours) / 2
         factor = float((result * mean).sum() / max((mean * mean).sum(), NOTHING))
         if np.abs(result - factor * mean).max(initial=0) > SHORTENED * np.abs(result).max(initial=0) + NOTHING:
-            raise MisfitError("it puts other numbers into a mean than it says")
+            raise MisfitError("put other numbers into a mean than it announced")
         self._means.append((mean, own))
         self._epoch = len(self.steps) - 1
 
@@ -93,12 +93,12 @@ class Chain:
         where there is momentum, and of the weights, where they decay. Least squares say which multiples.
         """
         if [array.shape for array in before] != [array.shape for array in now]:
-            raise MisfitError("it trains another model")
+            raise MisfitError("changed to another model in mid-training")
         moved = _joined(now) - _joined(before)
         means = _in_order(self._means, now)
         if means is None:
             if np.any(moved):
-                raise MisfitError("its weights change without a mean of gradients")
+                raise MisfitError("changed its weights without a mean of gradients")
             return
         gradient = _joined([mean for mean, _ in means])
         parts = [gradient, _joined(before)] + ([] if self._moved is None else [self._moved])
@@ -107,7 +107,7 @@ class Chain:
         factors = np.linalg.lstsq(columns, moved, rcond=None)[0]
         allowed = ROUNDING * scales[1] + SHORTENED * float(np.abs(moved).max())
         if np.abs(columns @ factors - moved).max() > allowed:
-            raise MisfitError("its weights do not move by the mean of the gradients")
+            raise MisfitError("moved its weights by something else than the mean of the gradients")
         multiples = factors / scales
         if self._epoch >= 0:
             self.steps[self._epoch].append(-float(multiples[0]))

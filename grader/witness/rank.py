@@ -117,7 +117,7 @@ class Companion:
             except MisfitError as error:
                 self.misfit = self.misfit or str(error)
             except Exception as error:  # of Horovod's, or since what was announced makes no sense
-                self.misfit = self.misfit or f"it could not be followed in {message.what}: {type(error).__name__}"
+                self.misfit = self.misfit or f"could not be followed in {message.what[:40]}: {type(error).__name__}"
                 return
 
     def _follow(self, message: Announcement, library: Any) -> None:
@@ -135,7 +135,7 @@ class Companion:
         elif message.what in COLLECTIVES:
             self._take_part(message, getattr(library, f"horovod_{message.what}"))
         else:
-            raise MisfitError(f"it announces {message.what[:40]!r}")
+            raise MisfitError(f"announced {message.what[:40]!r}")
 
     def _take_part(self, message: Announcement, collective: Any) -> None:
         """Call a collective with numbers of the witness's own, and note them and what comes out."""

@@ -3,8 +3,8 @@
 import numpy as np
 
 from course.internal import stalls
-from grader.checks import ending
-from grader.checks.horovod.program import COUNTED, part
+from grader.checks import ending, witnessed
+from grader.checks.horovod.program import COUNTED, WITNESSED, part
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
 from grader.checks.training import trained
@@ -40,7 +40,7 @@ def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
                 finding = _training(rank, number, epoch, len(ranks), source)
                 if finding:
                     return finding
-    return _images(runs, source)
+    return _images(runs, source) or witnessed.took_steps(runs, *_steps(WITNESSED.train_batches, 2))
 
 
 @part.check(
@@ -98,6 +98,11 @@ def _cut_short(rank: HorovodRank, number: int) -> bool:
     return bool(rank.error or rank.ended_for) and number == len(rank.facts.fits[0].epochs) - 1
 
 
+def _steps(batches: int, size: int) -> tuple[int, int]:
+    """Return how many of the batches are a rank's share, rounded down and rounded up."""
+    return batches // size, -(-batches // size)
+
+
 def _no_epoch(rank: HorovodRank) -> Finding:
     """Say that a rank gets through no epoch, so that nothing can be seen of what comes at its end."""
     return Finding(f"{rank.where} does not get to the end of an epoch.", rank.error_line, untold=True)
@@ -106,7 +111,7 @@ def _no_epoch(rank: HorovodRank) -> Finding:
 def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source) -> Finding | None:
     """Whether an epoch was as long as a share of one pass over the training set."""
     where = rank.where if not number else f"{rank.where}, in epoch {number + 1},"
-    least, most = COUNTED.train_batches // size, -(-COUNTED.train_batches // size)
+    least, most = _steps(COUNTED.train_batches, size)
     line = _steps_line([rank], source)
     planned = rank.facts.fits[0].steps_per_epoch
     cut_short = _cut_short(rank, number)
@@ -132,7 +137,7 @@ def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: S
 def _validation(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source) -> Finding | None:
     """Whether the validation after an epoch was as long as a share of three passes over the test set."""
     where = rank.where if not number else f"{rank.where}, in epoch {number + 1},"
-    least, most = 3 * (COUNTED.test_batches // size), 3 * -(-COUNTED.test_batches // size)
+    least, most = (3 * steps for steps in _steps(COUNTED.test_batches, size))
     steps = epoch.validation_steps
     if steps > most or (steps < least and not _cut_short(rank, number)):
         return Finding(
@@ -228,7 +233,7 @@ def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
         apart = ending.deadlock(ranks) or ending.torn(ranks) or ""
         if stalls.METRICS in apart:
             return Finding(apart, line, explains=True)
-    return unseen
+    return unseen or witnessed.stopped(runs, line)
 
 
 def _stops(ranks: list[HorovodRank], epochs: list[int]) -> str:

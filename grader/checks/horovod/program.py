@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from grader.checks import witnessed
 from grader.checks.part import Part
 from grader.checks.training import CLUSTERS
 from grader.facts import HorovodFacts
@@ -14,10 +15,11 @@ part = Part("fashion_mnist.py", "fashion_mnist_solution.py", HorovodFacts)
 # The host has a GPU less than it has ranks, and only one check knows how they have to end.
 SHORT_OF_GPUS = Topology("short-of-gpus", "2 ranks on one host with 1 GPU", 1, 2, 1, reserved=True)
 
-# One of its two ranks is the course's own, which is on the side of nobody.
-WITNESSED = Topology("witnessed", "2 hosts, of which rank 1 is on the second", 2, 1, 1, reserved=True)
-EPOCHS = 3  # there, unless the mean of the metrics reaches TARGET before
+EPOCHS = 3  # of a training with a witness, unless the mean of the metrics reaches TARGET before
 TARGET = 1.5  # which no metric of a rank's own reaches
+WITH_WITNESS = Topology(
+    witnessed.NAME, "on the second of 2 hosts", 2, 1, 1, reserved=True, witness=Witness(0, EPOCHS)
+)
 
 # Depths of the network. With a block in each group, all lines of the program are run, and one cluster is enough for
 # that: what ranks do together is the same in a network without blocks, and takes a third of the time.
@@ -40,12 +42,11 @@ class TrainingSize:
             self._arguments(NO_BLOCKS, 1),
             self._arguments(NO_BLOCKS, 1),
         )
-        clusters = [
+        beside = (*WITNESSED._arguments(NO_BLOCKS, EPOCHS), *flags(target_accuracy=TARGET, patience=1))
+        return tuple(
             msgspec.structs.replace(cluster, arguments=own)
-            for cluster, own in zip((*CLUSTERS, SHORT_OF_GPUS), arguments, strict=True)
-        ]
-        arguments = (*self._arguments(NO_BLOCKS, EPOCHS), *flags(target_accuracy=TARGET, patience=1))
-        return *clusters, msgspec.structs.replace(WITNESSED, arguments=arguments, witness=Witness(0, EPOCHS))
+            for cluster, own in zip((*CLUSTERS, SHORT_OF_GPUS, WITH_WITNESS), (*arguments, beside), strict=True)
+        )
 
     def _arguments(self, depth: int, epochs: int) -> tuple[str, ...]:
         return flags(
@@ -59,6 +60,7 @@ class TrainingSize:
         )
 
 
+WITNESSED = TrainingSize(5, 2, EPOCHS)
 # Each batch takes its time, and a share for three ranks is something.
 FEW = TrainingSize(4, 3, 1)
 # Where batches are counted: however a share is rounded, one for two ranks is none for three, one of the training set is

@@ -3,6 +3,7 @@
 import ast
 import re
 
+from grader.checks import witnessed
 from grader.checks.horovod.program import FEW, SHORT_OF_GPUS, part
 from grader.checks.part import Finding
 from grader.checks.training import trained
@@ -51,7 +52,7 @@ def initialised(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
                 f"{rank.where} initialises Horovod only after the model is built. Expected: before.",
                 rank.facts.lines.get("init"),
             )
-    return None
+    return witnessed.met(runs)
 
 
 @part.check(

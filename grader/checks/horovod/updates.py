@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course.internal import stalls
-from grader.checks import ending
+from grader.checks import ending, witnessed
 from grader.checks.horovod.program import part
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
@@ -54,7 +54,7 @@ def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
             "The ranks report the mean of their gradients, but hardly sent each other anything, as their host saw."
         )
         return Finding(message, line, unclear=True)
-    return None
+    return witnessed.applies_means(runs, expected, {batch.rate for rank in expected.ranks() for batch in rank.facts.fits[0].batches})
 
 
 def _optimizer(fit: Fit, right: Fit, source: Source) -> Finding | None:
@@ -152,7 +152,7 @@ def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
                 f"All ranks hold the same weights, but not those of rank 0 ({ranks[0].topology}). Expected: rank 0's.",
                 _broadcast_line(source),
             )
-    return None
+    return witnessed.took_weights(runs)
 
 
 def _first_batch(ranks: list[HorovodRank], source: Source) -> Finding | None:

@@ -197,7 +197,7 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     error: Error | None = None
 
 
-# --- What a rank tells a witness, and what the witness says -------------------------------------------------------------
+# --- What a rank tells a witness, and what the witness says ----------------------------------------------------------
 
 
 class Tensor(Struct):
@@ -211,8 +211,8 @@ class Tensor(Struct):
 class Announcement(Struct):
     """What a rank is about to do, or has just done; of the process of the script, so untrusted."""
 
-    # A collective of Horovod's that the rank is about to call; or "epoch", which begins; or "weights", all trainable
-    # ones, as a step and the script's callbacks left them.
+    # A collective of Horovod's that the rank is about to call; "object", which it is about to receive, and which is a
+    # list of arrays; "epoch", which begins; or "weights", all trainable ones, that the next step begins with.
     what: str
     tensors: list[Tensor] = []  # what goes into the collective, or the weights
     options: dict[str, bool | int | float | str | list[str] | None] = {}  # the collective's other arguments
@@ -228,6 +228,7 @@ class Testimony(Struct):
     steps: list[list[float | None]] = []
     momentum: float = 0.0  # of these steps, on the average
     least: float = 0.0  # root mean square of what the rank put into the mean, in the step where it put least
+    values: int = 0  # that the weights have together
     averaged: bool = False  # metrics of the rank's and of the witness's, in each epoch
     last: int = 0  # the epoch from whose end on the mean of the metrics is above all targets, and was below them before
     misfit: str = ""  # what first did not fit: from then on nothing else was noted
@@ -252,7 +253,13 @@ class Answer(Struct):
 
     topologies: dict[str, list[Result]]
     traffic: int  # bytes over the loopback, as the kernel counts them
-    testimony: Testimony | None = None  # where a topology has a witness; not by the supervisor
+
+
+class Ran(Struct):
+    """What a run left, as JSON."""
+
+    answer: bytes  # an Answer, or {"broken": why}; anything else where the processes inside are gone
+    testimony: bytes = b""  # a Testimony, where there was a witness
 
 
 Facts = TypeVar("Facts", HorovodFacts, TaskFacts)

@@ -89,15 +89,24 @@ TaskRank = Rank[TaskFacts]
 TaskRuns = Runs[TaskFacts]
 
 
-def read(answer: Answer, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Facts]:
-    """Return the runs in a supervisor's answer, with facts of one kind; facts of another shape count as none."""
-    runs: Runs[Facts] = Runs({}, traffic=answer.traffic, testimony=answer.testimony)
+def read(answered: object, testimony: bytes, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Facts]:
+    """Return the runs in a supervisor's answer, with facts of one kind; facts of another shape count as none.
+
+    Args:
+        answered: an Answer, of built-in types.
+        testimony: a Testimony as JSON, or nothing: of a witness that did not get so far either.
+        topologies: that were run.
+        kind: of facts.
+    """
+    answer = msgspec.convert(answered, Answer)
+    runs: Runs[Facts] = Runs({}, traffic=answer.traffic)
+    if testimony:
+        runs.testimony = msgspec.json.decode(testimony, type=Testimony)
     for topology in topologies:
         results = answer.topologies.get(topology.name)
         if results is not None:
             ranks = [
-                _rank(number, topology, result, kind)
-                for number, result in zip(topology.numbers, results, strict=False)
+                _rank(number, topology, result, kind) for number, result in zip(topology.numbers, results, strict=False)
             ]
             if topology.tasks:  # a solution that does another task of the cluster is not judged
                 ranks = [rank for rank in ranks if not topology.tasks[rank.number].program]

@@ -5,6 +5,7 @@ unclear, never a pass: see docs/architecture.md.
 """
 
 from collections.abc import Collection
+from itertools import zip_longest
 
 from grader.checks.part import Finding
 from grader.facts import Testimony
@@ -45,8 +46,25 @@ def applies_means(runs: HorovodRuns, expected: HorovodRuns, rates: Collection[fl
         if not any(abs(rate - right) <= NEAR * right for right in rates):
             return _unclear(rank, f"applied the mean of the gradients at rate {rate:.4g}")
     right = expected.testimony
+    if right and seen.values < right.values:
+        return _unclear(rank, f"trained {seen.values} of {right.values} values")
     if right and seen.least < SMALL * right.least:
         return _unclear(rank, "added next to nothing to the mean of the gradients")
+    return None
+
+
+def took_rates(runs: HorovodRuns) -> Finding | None:
+    """Whether each step of the script's rank applied the mean of the gradients at the rate that it reports."""
+    rank, seen = _seen(runs)
+    if not rank:
+        return _not_run()
+    if seen.misfit:
+        return _unclear(rank, seen.misfit)
+    reported = [batch.rate for fit in rank.facts.fits for batch in fit.batches]
+    taken = [rate for epoch in seen.steps for rate in epoch]
+    for number, (rate, said) in enumerate(zip_longest(taken, reported), 1):
+        if said is None or (rate is not None and abs(rate - said) > NEAR * said) or number > len(taken):
+            return _unclear(rank, f"did not apply the mean of the gradients at its learning rate in step {number}")
     return None
 
 

@@ -9,8 +9,6 @@ import msgspec
 from msgspec import Meta, Struct
 from rich.console import Console
 
-from grader.runs import Runs
-
 Status = Literal["passed", "failed", "needs_review", "not_graded"]
 OutcomeStatus = Literal["passed", "failed", "skipped", "error"]
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -73,8 +71,7 @@ class Report:
     status: Status
     seconds: float = 0.0
     checks: list[Outcome] = field(default_factory=list)
-    runs: Runs[Any] | None = field(default=None, repr=False)  # of the script, if it was run
-    drawing: str | None = None  # of the runs, to go with the first failure: a function in grader.report.figures
+    figure: str = field(default="", repr=False)  # that goes with the first failure, as SVG
 
     @property
     def score(self) -> float:
@@ -103,7 +100,7 @@ class Report:
 
     @classmethod
     def from_published(cls, fields: object) -> "Report":
-        """Return the report that published() gave, without what the ranks did.
+        """Return the report that published() gave, without a figure.
 
         Raises:
             msgspec.ValidationError: it is not of that shape.
@@ -120,15 +117,6 @@ class Report:
         if missing or self.status == "needs_review":
             said = missing if missing and missing.status == "failed" else self.first_failure or missing
             raise NotYetError(f"{said.summary} {said.hint}" if said else "")
-
-    @property
-    def figure(self) -> str:
-        """The figure that goes with the first failure, as SVG; nothing where there is none."""
-        if not (self.runs and self.drawing):
-            return ""
-        from grader.report import figures  # matplotlib takes half a second to import, and a terminal has no use for it
-
-        return figures.draw(self.drawing, self.runs)
 
     def print(self, console: Console) -> None:
         """Write the report to a terminal."""

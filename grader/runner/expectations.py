@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from course.steps import ROOT, SOLUTIONS, Step
-from grader.facts import Answer, Facts
+from grader.facts import Facts, Ran
 from grader.job import Topology
 from grader.runner.pool import NoVerdictError, Pool
 from grader.runner.supervisor import HOPELESS
-from grader.runs import Runs, read
+from grader.runs import read
 
 
 def _code() -> str:
@@ -26,8 +26,8 @@ def _code() -> str:
 CODE = hashlib.sha256(_code().encode()).hexdigest()
 
 
-def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]) -> Runs[Facts]:
-    """Return what a step's solution does on these topologies.
+def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]) -> Ran:
+    """Return what a run of a step's solution on these topologies leaves.
 
     Raises:
         NoVerdictError: the solution itself fails.
@@ -37,17 +37,20 @@ def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]
     programs = [(SOLUTIONS / task.program).read_text() for each in topologies for task in each.tasks if task.program]
     key = hashlib.sha256(repr((CODE, text, programs, topologies)).encode()).hexdigest()
     store = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "distributed-training-course"
-    kept = store / f"{key}.json"
+    kept = store / f"{key}.ran"
     if kept.exists():
-        return read(msgspec.convert(json.loads(kept.read_text()), Answer), topologies, kind)
-    answer = pool.run(text, step.script, topologies)
-    runs = read(answer, topologies, kind)
+        return msgspec.msgpack.decode(kept.read_bytes(), type=Ran)
+    ran = pool.run(text, step.script, topologies)
+    answer = json.loads(ran.answer)
+    if "broken" in answer:
+        raise NoVerdictError(f"The grader's own process broke: {answer['broken']}")
+    runs = read(answer, ran.testimony, topologies, kind)
     failed = [rank for rank in runs.ranks() if rank.exit or not rank.reported]
     failed += [rank for ranks in runs.reserved.values() for rank in ranks if rank.ended_for in HOPELESS]
     for rank in failed:
         raise NoVerdictError(f"{rank.where}: the solution itself did not run: {rank.error or rank.stderr[-2000:]}")
     store.mkdir(parents=True, exist_ok=True)
     partial = kept.with_suffix(f".{os.getpid()}")
-    partial.write_text(json.dumps(msgspec.to_builtins(answer)))
+    partial.write_bytes(msgspec.msgpack.encode(ran))
     partial.replace(kept)
-    return runs
+    return ran

@@ -1,9 +1,9 @@
 """Keep TensorFlow and Horovod imported, and for every job fork a process that enters a sandbox and does the job there.
 
-Importing takes seconds and forking does not, so a job starts at once. The process that is forked never sees a job: it
-passes on what its child needs to find one, a grader.job.Order and the ends of pipes. So nothing of one submission is there for the next. The child reads a grader.job.Job and writes a
+The process that is forked never sees a job: it passes on what its child needs to find one, a grader.job.Order and the
+ends of pipes. So nothing of one submission is there for the next. The child reads a grader.job.Job and writes a
 grader.facts.Answer, as JSON, or {"broken": why}; before it there is a LATER for each second more that it may take. A
-witness is forked beside it, into a sandbox of its own, and writes a grader.facts.Testimony.
+witness is forked, too, into a sandbox of its own, and writes a grader.facts.Testimony.
 
 This is the only module outside of grader.sandboxed that imports it.
 """
@@ -17,7 +17,6 @@ import os
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 import traceback
 from pathlib import Path
@@ -27,7 +26,7 @@ import msgspec
 import psutil
 
 from grader.job import Job, Order, Topology
-from grader.runner import ranks, sandbox, supervisor
+from grader.runner import sandbox, server, supervisor
 from grader.runner.budget import LATER
 from grader.sandboxed import rank
 from grader.witness import rank as witness
@@ -52,29 +51,21 @@ def main() -> None:
     gc.enable()
     _forget_libraries()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children leave nothing to wait for
-    with socket.socket(fileno=sys.stdin.fileno()) as orders, contextlib.suppress(ConnectionError):
-        orders.send(b"ready")
-        while _serve_next(orders):
-            pass
+    server.serve(_fork)
     _tidy_up()
 
 
-def _serve_next(orders: socket.socket) -> bool:
-    """Fork for the next job, and for its witness, and return whether there was one."""
-    message, pipes, _, _ = socket.recv_fds(orders, 4096, 3)
-    if message:
-        order = msgspec.json.decode(message, type=Order)
-        ours, theirs = socket.socketpair() if order.witnessed else (None, None)
-        if os.fork() == 0:
-            serve(order.sandbox, *pipes[:2], theirs.detach() if theirs else None)
-        if order.witnessed and ours and os.fork() == 0:
-            attend(order.beside, order.witnessed, ours.detach(), pipes[2])
-        for end in (ours, theirs):
-            if end:
-                end.close()
-    for pipe in pipes:
-        os.close(pipe)
-    return bool(message)
+def _fork(message: bytes, pipes: list[int]) -> None:
+    """Fork for a job, and for its witness."""
+    order = msgspec.json.decode(message, type=Order)
+    ours, theirs = socket.socketpair() if order.witnessed else (None, None)
+    if os.fork() == 0:
+        do_job(order.sandbox, pipes[0], pipes[1], theirs.detach() if theirs else None)
+    if order.witnessed and ours and os.fork() == 0:
+        attend(order.beside, order.witnessed, ours.detach(), pipes[2])
+    for end in (ours, theirs):
+        if end:
+            end.close()
 
 
 def _forget_libraries() -> None:
@@ -97,11 +88,11 @@ def _tidy_up() -> None:
     shutil.rmtree(Path.cwd(), ignore_errors=True)
 
 
-def serve(process: int | None, job: int, answer: int, link: int | None) -> NoReturn:
+def do_job(process: int | None, job: int, answer: int, link: int | None) -> NoReturn:
     """Go into the sandbox of the process, if any, do the job that one pipe brings, answer by the other, and end."""
     try:
-        _go_inside(process)
-        ranks.close_all_but(job, answer, *([] if link is None else [link]))
+        sandbox.go_inside(process)
+        sandbox.close_all_but(job, answer, *([] if link is None else [link]))
         with os.fdopen(job, "rb") as file:
             task = msgspec.json.decode(file.read(), type=Job)
         os.environ["TMPDIR"] = tempfile.tempdir = task.folder  # temporary files go with it, those of killed ranks too
@@ -118,26 +109,11 @@ def serve(process: int | None, job: int, answer: int, link: int | None) -> NoRet
 def attend(process: int | None, topology: Topology, link: int, answer: int) -> NoReturn:
     """Go into the sandbox of the process, if any, and be the witness of a topology; what it saw goes by the pipe."""
     try:
-        _go_inside(process)
-        ranks.close_all_but(link, answer)
+        sandbox.go_inside(process)
+        sandbox.close_all_but(link, answer)
         witness.attend(topology, link, answer)
     finally:
         os._exit(1)
-
-
-def _go_inside(process: int | None) -> None:
-    """Continue in a child that is in the sandbox of the process, if any, with no more rights than it needs."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    os.setsid()
-    if process:
-        sandbox.enter(process)
-        child = os.fork()
-        if child:  # stays, since a namespace ends only once all that was in it has been waited for
-            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            os.waitpid(child, 0)
-            os._exit(0)
-        sandbox.confine(process)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
 
 if __name__ == "__main__":

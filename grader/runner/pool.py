@@ -1,12 +1,10 @@
-"""Running scripts, one after another or side by side: each in a sandbox of its own, all on forks of one fork server."""
+"""Run scripts and decide on them, one after another or side by side: each in a sandbox, on forks of fork servers."""
 
 import contextlib
 import json
 import os
 import selectors
-import socket
-import subprocess
-import sys
+import signal
 import tempfile
 import threading
 import time
@@ -15,20 +13,24 @@ from pathlib import Path
 from typing import IO, Self
 
 import msgspec
-import psutil
 
 from course import data
 from course.steps import SOLUTIONS
-from grader.facts import Answer
+from grader.facts import Ran
 from grader.job import IMAGES, Job, Order, Topology
 from grader.runner import sandbox, synthetic_data
 from grader.runner.budget import LATER
+from grader.runner.server import ForkServer, ServerError
 
 SECONDS = 60  # a script may take, for all topologies, of what the time budget counts
-START = 300  # seconds that the fork server may take to import
-IDLE = 300  # seconds without a run until the fork server gives its memory back
+IDLE = 300  # seconds without a run until the fork servers give their memory back
+LONGEST_DECISION = 120  # seconds: on a busy machine they are more than the processor time that it may take
 MARGIN = 10  # seconds more until a process that does not answer is ended
 ANSWER = 64 * 2**20  # bytes
+
+OF_RUNS, OF_DECISIONS = "grader.runner.fork_server", "grader.decision_server"  # the programs of fork servers
+WHOLE = "course", "grader", "solutions", "uv.lock"  # what can be read where decisions are made
+ENDED = b'{"ended":'  # begins what is there in the place of a decision
 
 
 class NoVerdictError(Exception):
@@ -39,15 +41,11 @@ class OverrunError(Exception):
     """The script brought its sandbox down or outlasted it; the message says which."""
 
 
-class GoneError(OverrunError):
-    """The processes that the script ran in are gone, and none said why."""
-
-
 class Pool:
-    """Runs scripts, each in a sandbox of its own, on forks of one process with TensorFlow imported.
+    """Runs scripts, each in a sandbox of its own, on forks of a process with TensorFlow imported, and decides on them.
 
-    A context manager: all processes end with it. The fork server ends when there is no run for some minutes, too, and
-    the next run starts it again.
+    A context manager: all processes end with it. The fork servers end when there is no run for some minutes, too, and
+    the next run starts them again.
     """
 
     def __init__(self, sandboxed: bool = True, idle: float = IDLE):
@@ -55,15 +53,17 @@ class Pool:
 
         Args:
             sandboxed: False runs scripts without protection, one at a time: for one's own only.
-            idle: seconds without a run after which the fork server ends.
+            idle: seconds without a run after which the fork servers end.
         """
         self.sandboxed, self.idle = sandboxed, idle
         self.lock = threading.Lock()
-        self.running = 0  # runs
-        self.timer: threading.Timer | None = None  # ends the fork server; None while there are runs
+        self.running = 0  # runs and decisions
+        self.timer: threading.Timer | None = None  # ends the fork servers; None while there are runs
         self.folder = tempfile.TemporaryDirectory(prefix="grader-")
         self.data = Path(self.folder.name) / "data"
-        self.process: subprocess.Popen[bytes] | None = None
+        self.servers: dict[str, ForkServer] = {}  # by module
+        self.desk = contextlib.ExitStack()  # keeps the sandbox that decisions are made in
+        self.at_desk: int | None = None  # the process to enter it by
         self.start()
         synthetic_data.make(self.data)
         Path(self.folder.name).chmod(0o755)
@@ -77,31 +77,41 @@ class Pool:
         with self.lock:
             if self.timer:
                 self.timer.cancel()
-            self._end_fork_server()
+            self._end()
         self.folder.cleanup()
 
     def start(self) -> None:
-        """Ensure that the fork server is running or starting."""
-        if self.process and self.process.poll() is None:
-            return
-        if self.process:
-            self._end_fork_server()
-        self.orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.complaints = tempfile.TemporaryFile(dir=self.folder.name)  # noqa: SIM115  a pipe would fill up, unread
-        self.process = subprocess.Popen(
-            [f"{sys.prefix}/bin/python", "-m", "grader.runner.fork_server"],
-            stdin=theirs.fileno(),
-            stdout=subprocess.DEVNULL,
-            stderr=self.complaints,
-            env=sandbox.environment(),
-            cwd=self.folder.name,
-            start_new_session=True,
-        )
-        theirs.close()
-        self.ready = False
+        """Ensure that the fork servers are running or starting."""
+        for module in (OF_RUNS, OF_DECISIONS):
+            server = self.servers.get(module)
+            if server and not server.alive:
+                server.end()
+            if not (server and server.alive):
+                self.servers[module] = ForkServer(module, Path(self.folder.name), sandbox.environment())
 
-    def run(self, script: str, name: str, topologies: Sequence[Topology], seconds: float = SECONDS) -> Answer:
-        """Run a script on topologies and return what the supervisor answers.
+    def decide(self, case: bytes) -> bytes:
+        """Have a grader.deciding.Case decided on, as msgpack, and return the Decision as JSON.
+
+        Raises:
+            OverrunError: what the script reported takes too long to look at.
+            NoVerdictError: no fork server or no sandbox could be had.
+        """
+        with self._in_use():
+            server = self._ready(OF_DECISIONS)
+            with self.lock, _no_verdict():
+                if self.sandboxed and self.at_desk is None:
+                    network = self.desk.enter_context(sandbox.network())
+                    self.at_desk = self.desk.enter_context(sandbox.made(self.data, network, WHOLE))
+            with _no_verdict():
+                (decision,) = _exchange(server, {"sandbox": self.at_desk}, case, [LONGEST_DECISION])
+        if ENDED not in decision:
+            return decision
+        if json.loads(decision[decision.index(ENDED) :])["ended"] == -signal.SIGXCPU:
+            raise OverrunError("What the ranks reported takes too long to judge: no right script reports as much.")
+        raise NoVerdictError("The grader's own process ended before it had decided.")
+
+    def run(self, script: str, name: str, topologies: Sequence[Topology], seconds: float = SECONDS) -> Ran:
+        """Run a script on topologies and return what that leaves, which nothing has looked at yet.
 
         Args:
             script: its text.
@@ -115,18 +125,21 @@ class Pool:
         """
         witnessed = next((topology for topology in topologies if topology.witness), None)
         with self._in_use(), self._room(witnessed) as (order, folder):  # made while the fork server imports
-            with self.lock:
-                self._await_ready()
+            server = self._ready(OF_RUNS)
             job = Job(script, name, folder, seconds, self._placed(topologies), _programs(topologies))
-            answer, testimony = self._answered(job, order)
-        try:
-            answered = json.loads(answer)
-        except ValueError:
-            raise GoneError("It took down the processes that it ran in.") from None
-        if "broken" in answered:
-            raise NoVerdictError(f"The grader's own process broke: {answered['broken']}")
-        answered["testimony"] = json.loads(testimony) if testimony else None
-        return msgspec.convert(answered, Answer)
+            with _no_verdict():
+                found = _exchange(server, order, msgspec.json.encode(job), [seconds + MARGIN, MARGIN])
+        return Ran(*found)
+
+    def _ready(self, module: str) -> ForkServer:
+        """Return a fork server that has imported.
+
+        Raises:
+            NoVerdictError: it did not start.
+        """
+        with self.lock, _no_verdict():
+            self.servers[module].await_ready()
+            return self.servers[module]
 
     @contextlib.contextmanager
     def _in_use(self) -> Iterator[None]:
@@ -151,7 +164,7 @@ class Pool:
         """End the fork server, unless a run began when it was about to end."""
         with self.lock:
             if self.timer is threading.current_thread():
-                self._end_fork_server()
+                self._end()
 
     def _placed(self, topologies: Sequence[Topology]) -> tuple[Topology, ...]:
         """Return topologies with the folder of images in the place of IMAGES."""
@@ -159,71 +172,29 @@ class Pool:
         text = msgspec.json.encode(topologies).replace(IMAGES.encode(), images.encode())
         return msgspec.json.decode(text, type=tuple[Topology, ...])
 
-    def _answered(self, job: Job, order: Order) -> tuple[bytes, bytes]:
-        """Send a job to a fork of the fork server, and return the answer and what a witness says, if there is one."""
-        pipes = [os.pipe() for _ in ("job", "answer", "testimony")]
-        (job_read, job_write), (answer_read, answer_write), (testimony_read, testimony_write) = pipes
-        with (
-            os.fdopen(answer_read, "rb") as answer,
-            os.fdopen(testimony_read, "rb") as testimony,
-            os.fdopen(job_write, "wb") as work,
-        ):
-            theirs = [job_read, answer_write, testimony_write]
-            try:
-                socket.send_fds(self.orders, [msgspec.json.encode(order)], theirs)
-                for pipe in theirs:
-                    os.close(pipe)
-                work.write(msgspec.json.encode(job))
-                work.close()
-            except OSError as error:
-                raise NoVerdictError(f"The grader's own process has ended: {self._complaints() or error}") from None
-            return _read(answer, job.seconds + MARGIN), _read(testimony, MARGIN)
-
     @contextlib.contextmanager
     def _room(self, witnessed: Topology | None) -> Iterator[tuple[Order, str]]:
         """Make a sandbox, and another one for a witness, and give what the fork server needs and the folder inside."""
         if self.sandboxed:
             with contextlib.ExitStack() as stack:
-                try:
+                with _no_verdict():
                     network = stack.enter_context(sandbox.network())
                     process = stack.enter_context(sandbox.made(self.data, network))
                     beside = stack.enter_context(sandbox.made(self.data, network)) if witnessed else None
-                except OSError as error:
-                    raise NoVerdictError(f"No sandbox could be made: {error}") from None
                 yield Order(process, beside, witnessed), "/tmp"
         else:
             with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
                 try:
                     yield Order(None, None, witnessed), folder
                 finally:
-                    assert self.process is not None
-                    _end(psutil.Process(self.process.pid).children(recursive=True))
+                    self.servers[OF_RUNS].end_forks()
 
-    def _await_ready(self) -> None:
-        """Wait until the fork server has imported.
-
-        Raises:
-            NoVerdictError: it ended before, or took too long.
-        """
-        if not self.ready:
-            self.orders.settimeout(START)
-            with contextlib.suppress(OSError):
-                self.ready = self.orders.recv(16) == b"ready"
-        if not self.ready:
-            raise NoVerdictError(f"The grader's own process did not start: {self._complaints() or 'no reason given'}")
-
-    def _complaints(self) -> str:
-        self.complaints.seek(0)
-        return self.complaints.read().decode(errors="replace").strip()[-2000:]
-
-    def _end_fork_server(self) -> None:
-        assert self.process is not None
-        inside = psutil.Process(self.process.pid).children(recursive=True) if self.process.poll() is None else []
-        self.process.kill()
-        self.process.wait()
-        _end(inside)
-        self.orders.close()
-        self.complaints.close()
+    def _end(self) -> None:
+        """End the fork servers and the sandbox of decisions."""
+        for server in self.servers.values():
+            server.end()
+        self.desk.close()
+        self.at_desk = None
 
 
 def _programs(topologies: Sequence[Topology]) -> dict[str, str]:
@@ -232,12 +203,39 @@ def _programs(topologies: Sequence[Topology]) -> dict[str, str]:
     return {Path(program).name: (SOLUTIONS / program).read_text() for program in programs}
 
 
-def _end(processes: list[psutil.Process]) -> None:
-    """End processes and wait until they are gone."""
-    for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(processes, timeout=MARGIN)
+@contextlib.contextmanager
+def _no_verdict() -> Iterator[None]:
+    """Turn what breaks here into a NoVerdictError: it is no fault of the script's."""
+    try:
+        yield
+    except ServerError as error:
+        raise NoVerdictError(str(error)) from None
+    except OSError as error:
+        raise NoVerdictError(f"No sandbox could be made: {error}") from None
+
+
+def _exchange(server: ForkServer, order: object, given: bytes, limits: list[float]) -> list[bytes]:
+    """Send an order, with what the fork is given, and return what comes back by each of so many pipes.
+
+    Args:
+        server: the fork server.
+        order: for it.
+        given: to the fork.
+        limits: for each pipe, the seconds that may pass until all of it has come.
+
+    Raises:
+        OverrunError: they passed.
+        ServerError: it has ended.
+    """
+    (read, write), back = os.pipe(), [os.pipe() for _ in limits]
+    with contextlib.ExitStack() as stack:
+        work = stack.enter_context(os.fdopen(write, "wb"))
+        answers = [stack.enter_context(os.fdopen(end, "rb")) for end, _ in back]
+        server.send(msgspec.json.encode(order), [read, *(end for _, end in back)])
+        with contextlib.suppress(BrokenPipeError):  # the fork has ended, and what it wrote says so
+            work.write(given)
+            work.close()
+        return [_read(answer, seconds) for answer, seconds in zip(answers, limits, strict=True)]
 
 
 def _read(answer: IO[bytes], seconds: float) -> bytes:

@@ -19,6 +19,7 @@ from course import tf_config
 from course.internal import simulated_hosts
 from grader.facts import EndedFor, Result
 from grader.job import Job, Topology
+from grader.runner import sandbox
 
 BOARD = 120  # bytes in which a rank writes which collective it is in
 STREAMS = "facts", "stdout", "stderr"
@@ -186,7 +187,7 @@ def _be_rank(
         os.dup2(pipes["stdout"][1], 1)
         os.dup2(pipes["stderr"][1], 2)
         facts, orders = pipes["facts"][1], pipes["orders"][0]
-        close_all_but(facts, orders, *([] if link is None else [link]))
+        sandbox.close_all_but(facts, orders, *([] if link is None else [link]))
         entry(number, topology, script, board, facts, orders, link)
     finally:
         os._exit(70)
@@ -224,12 +225,3 @@ def release(ranks: list[RunningRank], environments: list[dict[str, str]]) -> Non
     """Release the waiting ranks of a topology by sending them their secret and their environment."""
     for rank, environment in zip(ranks, environments, strict=True):
         os.write(rank.orders, rank.secret + json.dumps(environment).encode())
-
-
-def close_all_but(*kept: int) -> None:
-    """Close what was open before a fork, but for standard streams and these."""
-    first = 3
-    for fd in sorted(kept):
-        os.closerange(first, fd)
-        first = fd + 1
-    os.closerange(first, os.sysconf("SC_OPEN_MAX"))

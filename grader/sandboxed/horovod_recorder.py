@@ -73,12 +73,28 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             setattr(library, f"horovod_{kind}", self._shown(kind, getattr(library, f"horovod_{kind}")))
         for module in (hvd, hvd_keras):
             module.init = self._noted("init", module.init)
+        hvd.broadcast_object = self._announced(hvd.broadcast_object, hvd.rank)
 
     def _noted(self, event: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             result = function(*args, **kwargs)
             self.note(event)
             return result
+
+        return call
+
+    def _announced(self, broadcast_object: Callable[..., Any], rank: Callable[[], int]) -> Callable[..., Any]:
+        signature = inspect.signature(broadcast_object)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            if given.arguments["root_rank"] != rank():
+                self.announcer.silent = self.announcer.object(given.arguments["obj"])
+            try:
+                return broadcast_object(*args, **kwargs)
+            finally:
+                self.announcer.silent = False
 
         return call
 

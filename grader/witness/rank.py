@@ -99,6 +99,7 @@ class Companion:
             steps=chain.steps,
             momentum=float(np.mean(chain.momenta)) if chain.momenta else 0.0,
             least=min(chain.sizes, default=0.0),
+            values=sum(int(np.prod(shape)) for shape in chain.shapes),
             averaged=bool(self.averaged) and all(self.averaged),
             last=self.last,
             misfit=self.misfit,
@@ -133,42 +134,43 @@ class Companion:
             if not self.misfit:
                 self.chain.look([_array(tensor).astype(float) for tensor in message.tensors])
         elif message.what in COLLECTIVES:
-            self._take_part(message, getattr(library, f"horovod_{message.what}"))
+            self._take_part(message, library)
+        elif message.what == "object":
+            self._send_object([_array(tensor) for tensor in message.tensors])
         else:
             raise MisfitError(f"announced {message.what[:40]!r}")
 
-    def _take_part(self, message: Announcement, collective: Any) -> None:
-        """Call a collective with numbers of the witness's own, and note them and what comes out."""
-        import tensorflow as tf
+    def _take_part(self, message: Announcement, library: Any) -> None:
+        """Call a collective with numbers of the witness's own, and note them and what comes out.
 
-        own = [_array(tensor) for tensor in message.tensors]
-        root = message.options.get("root_rank") == self.rank
-        if "broadcast" in message.what:
-            ours = [self._weights_like(array) if root else array for array in own]
-        elif "reduce" in message.what or "gather" in message.what:
+        Raises:
+            MisfitError: what comes out does not fit.
+        """
+        what, own = message.what, [_array(tensor) for tensor in message.tensors]
+        sends = "broadcast" in what and message.options.get("root_rank") == self.rank and not self.chain.started
+        if sends:
+            ours = [self._weights_like(array) for array in own]
+        elif "reduce" in what or "gather" in what:
             ours = [self._numbers_like(array) for array in own]
         else:
             ours = own
-        if message.what == "broadcast_inplace_resource":
-            variables = [tf.Variable(array) for array in ours]
-            collective([variable.handle for variable in variables], **message.options)
-            results = []
-        elif not own:
-            collective(**message.options)
-            results = []
-        else:
-            several = message.what.startswith("grouped") or message.what == "broadcast_inplace"
-            given = [tf.constant(array) for array in ours]
-            results = collective(given if several else given[0], **message.options)
-            results = list(results) if several else [results]
+        results = _call(message, library, ours)
+        for mine in ours if sends else ():
+            self.chain.send(mine.astype(float))
         for mine, its, result in zip(ours, own, results, strict=False):
-            if root and "broadcast" in message.what:
-                self.chain.send(mine.astype(float))
-            elif ("allreduce" in message.what or "allgather" in message.what) and mine.dtype.kind == "f" and mine.ndim:
-                came = np.asarray(result).astype(float)
-                if "allgather" in message.what:
-                    came = came.reshape(2, *mine.shape).mean(axis=0)
-                self.chain.reduce(its.astype(float), mine.astype(float), came)
+            if mine.dtype.kind == "f" and mine.ndim and ("allreduce" in what or "allgather" in what):
+                # A mean of what was gathered is a script's own to compute.
+                came = result.reshape(2, *mine.shape).mean(axis=0) if "allgather" in what else result
+                self.chain.reduce(its.astype(float), mine.astype(float), came.astype(float))
+
+    def _send_object(self, own: list[Any]) -> None:
+        """Send a list of arrays, like the one that a rank is about to receive, as Horovod sends objects."""
+        import horovod.tensorflow as hvd
+
+        ours = own if self.chain.started else [self._weights_like(array) for array in own]
+        hvd.broadcast_object(ours, self.rank)
+        for mine in ours if not self.chain.started else ():
+            self.chain.send(mine.astype(float))
 
     def _weights_like(self, array: Any) -> Any:
         """Return random values that training can begin with where it could begin with these; a number as it is."""
@@ -189,6 +191,23 @@ class Companion:
         size = float(np.sqrt(np.mean(array.astype(float) ** 2)))
         noise = self.random.standard_normal((2, *array.shape))
         return (array * (1 + NOISE * noise[0]) + NOISE * size * noise[1]).astype(array.dtype)
+
+
+def _call(message: Announcement, library: Any, ours: list[Any]) -> list[Any]:
+    """Call the announced collective with these arrays, and return what comes out, if anything does."""
+    import tensorflow as tf
+
+    operation, options = getattr(library, f"horovod_{message.what}"), message.options
+    if message.what == "join":
+        operation(**options)
+        return []
+    if message.what == "broadcast_inplace_resource":
+        operation([tf.Variable(array).handle for array in ours], **options)
+        return []
+    given = [tf.constant(array) for array in ours]
+    several = message.what.startswith("grouped") or message.what == "broadcast_inplace"
+    results = operation(given if several else given[0], **options)
+    return [np.asarray(result) for result in (results if several else [results])]
 
 
 def _array(tensor: Tensor) -> Any:

@@ -17,9 +17,7 @@ SHORT_OF_GPUS = Topology("short-of-gpus", "2 ranks on one host with 1 GPU", 1, 2
 
 EPOCHS = 3  # of a training with a witness, unless the mean of the metrics reaches TARGET before
 TARGET = 1.5  # which no metric of a rank's own reaches
-WITH_WITNESS = Topology(
-    witnessed.NAME, "on the second of 2 hosts", 2, 1, 1, reserved=True, witness=Witness(0, EPOCHS)
-)
+WITH_WITNESS = Topology(witnessed.NAME, "on the second of 2 hosts", 2, 1, 1, reserved=True, witness=Witness(0, EPOCHS))
 
 # Depths of the network. With a block in each group, all lines of the program are run, and one cluster is enough for
 # that: what ranks do together is the same in a network without blocks, and takes a third of the time.

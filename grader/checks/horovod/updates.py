@@ -54,7 +54,8 @@ def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
             "The ranks report the mean of their gradients, but hardly sent each other anything, as their host saw."
         )
         return Finding(message, line, unclear=True)
-    return witnessed.applies_means(runs, expected, {batch.rate for rank in expected.ranks() for batch in rank.facts.fits[0].batches})
+    rates = {batch.rate for rank in expected.ranks() for batch in rank.facts.fits[0].batches}
+    return witnessed.applies_means(runs, expected, rates)
 
 
 def _optimizer(fit: Fit, right: Fit, source: Source) -> Finding | None:

@@ -2,15 +2,16 @@
 
 from msgspec.structs import replace
 
-from grader.checks import training
+from grader.checks import training, witnessed
 from grader.checks.part import Part
 from grader.facts import HorovodFacts
-from grader.job import BASE_LR, BATCH, CACHE, HOST, IMAGES, LOGS, RANK, Folders, Found, Topology, flags
+from grader.job import BASE_LR, BATCH, CACHE, HOST, IMAGES, LOGS, RANK, Folders, Found, Topology, Witness, flags
 from grader.runner.synthetic_data import CLASSES
 
 part = Part("imagenet_resnet50.py", "imagenet_resnet50_solution.py", HorovodFacts)
 
 EPOCHS = 2
+WITNESSED_EPOCHS = 1
 WARMUP_EPOCHS = {"two-hosts": 1, "three-ranks": 2}  # of the clusters that checks of the rate look at
 NEWEST = 10  # after how many epochs the newest checkpoint is that is found again; another one is named after one less
 # Keras reads two batches ahead and throws them away. A share has more, so a validation begins in the middle of it.
@@ -57,9 +58,16 @@ _unreached = replace(
 
 # Each trained on from the beginning, and one where the data cannot be copied to one of two hosts.
 FRESH = (_two_hosts, _three_ranks, _unreached)
+# The other rank is a witness: the script's is the one that has checkpoints to write, and weights to send.
+_witnessed = replace(
+    _on(Topology(witnessed.NAME, "on the first of 2 hosts", 2, 1, 1), WITNESSED_EPOCHS),
+    reserved=True,
+    witness=Witness(1, WITNESSED_EPOCHS),
+)
 # Before step 10, a training on one host alone can be resumed.
 SHARED = (
     *FRESH,
+    _witnessed,
     _resumed("resumed-on-one-host", _three_ranks),
 )
 # And once more where training has ended before, and the newest checkpoint is not the last one by its name.
@@ -68,5 +76,5 @@ _found = replace(
     arguments=_on(TWO_HOSTS, NEWEST + 1).arguments,
     found=Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftover=NEWEST + 1),  # not in the order of time
 )
-RESUMED = (*FRESH, _found)
+RESUMED = (*FRESH, _witnessed, _found)
 FIRST = {cluster.name: cluster.after for cluster in (*SHARED, *RESUMED) if cluster.after}  # what each one resumes

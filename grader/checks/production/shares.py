@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations, product
 
+from grader.checks import witnessed
 from grader.checks.part import Finding
 from grader.checks.production.program import FIRST, SHARED, VAL_BATCH, part
 from grader.checks.production.staging import staged
@@ -172,7 +173,7 @@ def share_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
                     f"{drawn.lengths[0]}. Expected: as many steps as its share has batches, or what is left of a "
                 )
                 return Finding(f"{message}share is taken in the next epoch.", line)
-    return None
+    return witnessed.took_steps(runs, TRAIN_IMAGES // 2 // BATCH, -(-TRAIN_IMAGES // 2 // BATCH))
 
 
 @part.check(

@@ -1,0 +1,125 @@
+"""Decide what a script is worth, from its text and from what its ranks reported: data that the script may have shaped.
+
+So this runs in a process of its own, with a limit on what it may use up: see grader.decision_server. Deep, huge or
+odd data cost their own submission alone.
+"""
+
+import json
+import signal
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from grader import checks
+from grader.checks import ending
+from grader.checks.part import NOT_RUN, Part
+from grader.facts import Ran
+from grader.report.data import Outcome, Status
+from grader.runner import reading
+from grader.runner.reading import NoScriptError, Source
+from grader.runs import Runs, read
+
+WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program uses one of these
+AGAIN = "The machine may have run out of memory: judge it again."
+UNFINISHED = "Correct as far as the program runs. Points are awarded once it runs to completion."
+
+
+class Case(Struct):
+    """What is decided on."""
+
+    step: int
+    text: str  # the script's
+    seconds: float  # that it may have taken
+    ran: Ran | None = None  # None before it has run
+    expected: Ran | None = None  # of the solution
+    draw: bool = True  # whether a figure is wanted
+
+
+class Decision(Struct):
+    """What is decided."""
+
+    status: Status
+    checks: list[Outcome] = []
+    figure: str = ""  # that goes with the first failure, as SVG
+
+    @property
+    def first_failure(self) -> Outcome | None:
+        """The first outcome that is neither passed nor skipped."""
+        return next((outcome for outcome in self.checks if outcome.status in ("failed", "error")), None)
+
+
+def decide(case: Case) -> Decision | None:
+    """Return the decision; None where the script has to be run first."""
+    part = checks.of(case.step)
+    try:
+        source = reading.read(case.text)
+        if not any(map(source.mentions, WORKS)):
+            raise NoScriptError("The script never calls model.fit: is it another file?")
+    except NoScriptError as error:
+        return failed(case.step, str(error), error.line)
+    if not (case.ran and case.expected):
+        return None
+    clusters = part.clusters(case.step)
+    try:
+        answer = json.loads(case.ran.answer)
+    except ValueError:
+        if source.suspicious:
+            return failed(case.step, "It took down the processes that it ran in.")
+        return undecided(case.step, f"The processes that the script ran in are gone. {AGAIN}")
+    if "broken" in answer:
+        return undecided(case.step, f"The grader's own process broke: {answer['broken']}")
+    runs = read(answer, case.ran.testimony, clusters, part.facts)
+    killed = next((rank for rank in runs.ranks() if rank.exit == -signal.SIGKILL and not rank.ended_for), None)
+    if killed and not source.suspicious:
+        return undecided(case.step, f"{killed.where} was killed, and not by the script. {AGAIN}")
+    expected = read(json.loads(case.expected.answer), case.expected.testimony, clusters, part.facts)
+    decision = _compare(case, part, source, runs, expected)
+    drawing = part.figure(decision.first_failure)
+    if drawing and case.draw:
+        from grader.report import figures  # matplotlib takes half a second to import
+
+        decision.figure = figures.draw(drawing, runs)
+    return decision
+
+
+def failed(step: int, why: str, line: int | None = None) -> Decision:
+    """Return the decision on a script that there is nothing to compare of, through its own fault."""
+    return Decision("failed", _unjudged(step, ending.outcome("failed", step, why, line)))
+
+
+def undecided(step: int, why: str) -> Decision:
+    """Return that there is no decision, through no fault of the script's."""
+    return Decision("not_graded", _unjudged(step, ending.outcome("error", step, why)))
+
+
+def _compare(case: Case, part: Part[Any], source: Source, runs: Runs[Any], expected: Runs[Any]) -> Decision:
+    """Compare what the ranks did with what the solution's did."""
+    outcomes, explained = part.compare(case.step, runs, expected, source)
+    ended = ending.judge(runs, case.step, case.seconds, case.text)
+    if ended.status == "failed":  # no step is done that breaks the program
+        outcomes = [_unfinished(outcome) if outcome.step == case.step else outcome for outcome in outcomes]
+    found = [*outcomes, ended] if explained else [ended, *outcomes]
+    statuses = {outcome.status for outcome in found}
+    if source.suspicious and "failed" not in statuses:
+        found.insert(0, _out_of_place(case.step, source))
+        statuses.add("error")
+    status: Status = "failed" if "failed" in statuses else "needs_review" if "error" in statuses else "passed"
+    return Decision(status, found)
+
+
+def _unfinished(outcome: Outcome) -> Outcome:
+    """Return an outcome without the points of one that passed."""
+    return replace(outcome, status="skipped", points=0, message=UNFINISHED) if outcome.status == "passed" else outcome
+
+
+def _out_of_place(number: int, source: Source) -> Outcome:
+    where = "; ".join(f"line {line} {what}" for line, what in source.suspicious[:5])
+    message = f"Needs manual review: the script does something that no step calls for: {where}."
+    name = "Nothing in the script is out of place"
+    return Outcome(name, number, "error", 0, 0, message, "", source.suspicious[0][0])
+
+
+def _unjudged(step: int, ended: Outcome) -> list[Outcome]:
+    """Return the outcomes where there is nothing to compare, which the first one explains."""
+    return [ended, *(check.outcome("skipped", NOT_RUN) for check in checks.of(step).up_to(step))]

@@ -60,12 +60,19 @@ def run(job: Job, entry: Entry, later: Callable[[], object], link: int | None = 
 def _turns(topologies: Sequence[Topology]) -> list[list[str]]:
     """Return which topologies run side by side: all, if each rank has a core, and otherwise each by itself.
 
-    Ranks that share a core evict each other's data from its caches, and all of them take longer.
+    Ranks that share a core evict each other's data from its caches, and all of them take longer. The one rank of a
+    topology with a witness has the core that another topology leaves idle.
     """
-    if len(os.sched_getaffinity(0)) < sum(topology.size for topology in topologies):
-        return [[topology.name] for topology in topologies]
-    turns = [[topology.name for topology in topologies if bool(topology.after) == later] for later in (False, True)]
-    return [turn for turn in turns if turn]
+    cores = len(os.sched_getaffinity(0))
+    if cores < sum(topology.size for topology in topologies):
+        turns = {topology: [topology.name] for topology in topologies if not topology.witness}
+        for topology in topologies:
+            if topology.witness:
+                other = max(turns, key=lambda other: -other.size % cores, default=topology)
+                turns.setdefault(other, []).append(topology.name)
+        return list(turns.values())
+    sides = [[topology.name for topology in topologies if bool(topology.after) == later] for later in (False, True)]
+    return [turn for turn in sides if turn]
 
 
 class Watch:

@@ -4,7 +4,6 @@ So this runs in a process of its own, with a limit on what it may use up: see gr
 odd data cost their own submission alone.
 """
 
-import json
 import signal
 from typing import Any
 
@@ -18,7 +17,7 @@ from grader.facts import Ran
 from grader.report.data import Outcome, Status
 from grader.runner import reading
 from grader.runner.reading import NoScriptError, Source
-from grader.runs import Runs, read
+from grader.runs import BrokenError, GoneError, Runs, read
 
 WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program uses one of these
 AGAIN = "The machine may have run out of memory: judge it again."
@@ -62,18 +61,17 @@ def decide(case: Case) -> Decision | None:
         return None
     clusters = part.clusters(case.step)
     try:
-        answer = json.loads(case.ran.answer)
-    except ValueError:
+        runs = read(case.ran, clusters, part.facts)
+    except GoneError:
         if source.suspicious:
             return failed(case.step, "It took down the processes that it ran in.")
         return undecided(case.step, f"The processes that the script ran in are gone. {AGAIN}")
-    if "broken" in answer:
-        return undecided(case.step, f"The grader's own process broke: {answer['broken']}")
-    runs = read(answer, case.ran.testimony, clusters, part.facts)
+    except BrokenError as error:
+        return undecided(case.step, f"The grader's own process broke: {error}")
     killed = next((rank for rank in runs.ranks() if rank.exit == -signal.SIGKILL and not rank.ended_for), None)
     if killed and not source.suspicious:
         return undecided(case.step, f"{killed.where} was killed, and not by the script. {AGAIN}")
-    expected = read(json.loads(case.expected.answer), case.expected.testimony, clusters, part.facts)
+    expected = read(case.expected, clusters, part.facts)
     decision = _compare(case, part, source, runs, expected)
     drawing = part.figure(decision.first_failure)
     if drawing and case.draw:

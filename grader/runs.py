@@ -3,6 +3,7 @@
 What the ranks sent is untrusted: facts of another shape count as not reported.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Generic, Literal
 
 import msgspec
 
-from grader.facts import ARGUMENTS, Answer, EndedFor, Error, Facts, HorovodFacts, Result, TaskFacts, Testimony
+from grader.facts import ARGUMENTS, Answer, EndedFor, Error, Facts, HorovodFacts, Ran, Result, TaskFacts, Testimony
 from grader.job import TaskType, Topology
 
 # What an error means, where a check has to know. Libraries say it in a class or, where an error crosses from C++, in a
@@ -89,19 +90,30 @@ TaskRank = Rank[TaskFacts]
 TaskRuns = Runs[TaskFacts]
 
 
-def read(answered: object, testimony: bytes, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Facts]:
-    """Return the runs in a supervisor's answer, with facts of one kind; facts of another shape count as none.
+class GoneError(Exception):
+    """The processes that a script ran in are gone, and left no answer."""
 
-    Args:
-        answered: an Answer, of built-in types.
-        testimony: a Testimony as JSON, or nothing: of a witness that did not get so far either.
-        topologies: that were run.
-        kind: of facts.
+
+class BrokenError(Exception):
+    """The supervisor failed, through no fault of the script's; the message says how."""
+
+
+def read(ran: Ran, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Facts]:
+    """Return the runs that left this, with facts of one kind; facts of another shape count as none.
+
+    Raises:
+        GoneError, BrokenError: it left no answer.
     """
+    try:
+        answered = json.loads(ran.answer)  # which has NaN, as JSON proper has not
+    except ValueError:
+        raise GoneError from None
+    if "broken" in answered:
+        raise BrokenError(answered["broken"])
     answer = msgspec.convert(answered, Answer)
     runs: Runs[Facts] = Runs({}, traffic=answer.traffic)
-    if testimony:
-        runs.testimony = msgspec.json.decode(testimony, type=Testimony)
+    if ran.testimony:
+        runs.testimony = msgspec.json.decode(ran.testimony, type=Testimony)
     for topology in topologies:
         results = answer.topologies.get(topology.name)
         if results is not None:

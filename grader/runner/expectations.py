@@ -1,7 +1,6 @@
 """What the solutions do, stored by what it depends on: run once, and read back as long as nothing of that changes."""
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from grader.facts import Facts, Ran
 from grader.job import Topology
 from grader.runner.pool import NoVerdictError, Pool
 from grader.runner.supervisor import HOPELESS
-from grader.runs import read
+from grader.runs import BrokenError, GoneError, read
 
 
 def _code() -> str:
@@ -41,10 +40,10 @@ def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]
     if kept.exists():
         return msgspec.msgpack.decode(kept.read_bytes(), type=Ran)
     ran = pool.run(text, step.script, topologies)
-    answer = json.loads(ran.answer)
-    if "broken" in answer:
-        raise NoVerdictError(f"The grader's own process broke: {answer['broken']}")
-    runs = read(answer, ran.testimony, topologies, kind)
+    try:
+        runs = read(ran, topologies, kind)
+    except (GoneError, BrokenError) as error:
+        raise NoVerdictError(f"The solution was not run: {error}") from None
     failed = [rank for rank in runs.ranks() if rank.exit or not rank.reported]
     failed += [rank for ranks in runs.reserved.values() for rank in ranks if rank.ended_for in HOPELESS]
     for rank in failed:

@@ -22,7 +22,8 @@ from tensorflow.keras.callbacks import Callback
 
 from course.internal.keras_fit import FitCall, wrap_fit
 from grader.facts import Fit, HorovodFacts, Projection, State
-from grader.job import COLLECTIVES, HOST, NOWHERE, RANK, Folders, Found, Topology
+from grader.job import HOST, NOWHERE, RANK, Folders, Found, Topology
+from grader.sandboxed import collectives
 from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
@@ -32,12 +33,6 @@ from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
 APART = 0.05  # relative: by so much weights of new models differ between ranks at least
 LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second part's programs lower their rate
-
-CALLERS = (
-    "_average_metrics_in_place",
-    "broadcast_variables",
-    "allreduce_grads",
-)  # of Horovod: course.internal.stalls has words for them
 
 
 class HorovodRecorder(Recorder[HorovodFacts]):
@@ -60,66 +55,6 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         if self.files:
             self.facts.files = self.files.facts()
         return super().encoded()
-
-    # --- Horovod -----------------------------------------------------------------------------------------------------
-
-    def watch_horovod(self) -> None:
-        """Note when Horovod is initialised, and show the collective that the rank is in."""
-        import horovod.tensorflow as hvd
-        import horovod.tensorflow.keras as hvd_keras
-
-        library = hvd.mpi_ops.MPI_LIB
-        for kind in COLLECTIVES:
-            setattr(library, f"horovod_{kind}", self._shown(kind, getattr(library, f"horovod_{kind}")))
-        for module in (hvd, hvd_keras):
-            module.init = self._noted("init", module.init)
-        hvd.broadcast_object = self._announced(hvd.broadcast_object, hvd.rank)
-
-    def _noted(self, event: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            result = function(*args, **kwargs)
-            self.note(event)
-            return result
-
-        return call
-
-    def _announced(self, broadcast_object: Callable[..., Any], rank: Callable[[], int]) -> Callable[..., Any]:
-        signature = inspect.signature(broadcast_object)
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            if given.arguments["root_rank"] != rank():
-                self.announcer.silent = self.announcer.object(given.arguments["obj"])
-            try:
-                return broadcast_object(*args, **kwargs)
-            finally:
-                self.announcer.silent = False
-
-        return call
-
-    def _shown(self, kind: str, collective: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            shape = getattr(args[0], "shape", "") if args else ""
-            shown = f"{kind} “{kwargs['name']}”" if kwargs.get("name") else f"{kind} of a tensor {shape}"
-            self.show(f"{shown}{self._caller()}")
-            self.announcer.collective(kind, args, kwargs)
-            result = collective(*args, **kwargs)
-            self.show("")  # not after an error: it shows where the rank failed
-            return result
-
-        return call
-
-    def _caller(self) -> str:
-        """Say which function of Horovod, if it is one of CALLERS, or which line of the script calls a collective."""
-        frame = inspect.currentframe()
-        while frame:
-            if frame.f_code.co_filename == self.script:
-                return f" on line {frame.f_lineno}"
-            if frame.f_code.co_name in CALLERS and frame.f_globals["__name__"].startswith("horovod."):
-                return f" in {frame.f_code.co_name}"
-            frame = frame.f_back
-        return ""
 
     # --- input and output --------------------------------------------------------------------------------------------
 
@@ -327,7 +262,7 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int 
     # A program that is started again draws other numbers.
     tf.keras.utils.set_random_seed(1000 + rank + (100 if topology.after else 0))
     recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
-    recorder.watch_horovod()
+    collectives.watch(recorder)
     recorder.watch_gradients()
     recorder.watch_model()
     keep_iterators()

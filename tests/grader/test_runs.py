@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from course import tf_config
 from grader import runs
 from grader.checks.training import CLUSTERS
-from grader.facts import Answer, Batch, Epoch, Error, Fit, HorovodFacts, Result, State, TaskFacts
+from grader.facts import Answer, Batch, Epoch, Error, Fit, HorovodFacts, Ran, Result, State, TaskFacts
 
 STATE = State([1.0], [float("nan")], 4, ["kernel"])
 FACTS = HorovodFacts(
@@ -50,7 +50,7 @@ values = st.recursive(
 def read(found, kind=HorovodFacts):
     """Return the rank that reported these facts."""
     answer = Answer({"one-host": [Result(0, None, "", "", "", found)]}, traffic=0)
-    (rank,) = runs.read(answer, CLUSTERS, kind).ranks()
+    (rank,) = runs.read(Ran(json.dumps(msgspec.to_builtins(answer)).encode()), CLUSTERS, kind).ranks()
     return rank
 
 

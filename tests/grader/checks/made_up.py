@@ -6,6 +6,7 @@ from grader.facts import Batch, Epoch, Files, Fit, HorovodFacts, State
 from grader.job import BASE_LR
 from grader.runner import reading
 from grader.runs import Rank, Runs
+from tests.grader.checks.made_up_witness import next_to_witness
 
 SOURCE = reading.read((SOLUTIONS / "imagenet_resnet50_after_step_11.py").read_text())
 SIZES = {"two-hosts": 2, "three-ranks": 3}
@@ -61,7 +62,8 @@ def all_right() -> Runs:
         for name, size in SIZES.items()
     }
     again = [rank_of(number, 2, NEWEST, 1, 1, state(), "two-hosts") for number in range(2)]
-    return Runs(topologies, {"resumed": again}, traffic=1000)
+    rates = [[BASE_LR * (1 + (step + 1) / STEPS) for step in range(STEPS)]]
+    return next_to_witness(Runs(topologies, {"resumed": again}, traffic=1000), rates)
 
 
 def fits(runs, name="two-hosts"):

@@ -10,6 +10,7 @@ from grader.facts import Batch, Fit, HorovodFacts, State
 from grader.report import figures
 from grader.runner import reading, synthetic_data
 from grader.runs import Rank, Runs
+from tests.grader.checks.made_up_witness import next_to_witness
 
 NOTHING = reading.read("pass")
 vectors = st.lists(st.floats(-10, 10, width=32), min_size=4, max_size=4)
@@ -40,7 +41,7 @@ def trained(gradients, update, start=None, rate=0.01) -> Runs:
         batch = Batch(rate, list(before), list(gradient), list(updated), list(updated), [0.0] * 4)
         facts = HorovodFacts(fits=[fit([batch], list(before))])
         ranks.append(Rank(rank, 0, f"Rank {rank}", "made up", 0, None, "", "", "", facts, reported=True))
-    return Runs({"one-host": ranks}, {}, traffic=1000)
+    return next_to_witness(Runs({"one-host": ranks}, {}, traffic=1000))
 
 
 several = st.lists(vectors, min_size=2, max_size=5).filter(

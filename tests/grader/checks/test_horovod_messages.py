@@ -7,6 +7,7 @@ from grader.checks.horovod import epochs, ranks, updates
 from grader.facts import ARGUMENTS, Batch, Epoch, Error, Fit, HorovodFacts, State
 from grader.runner import reading
 from grader.runs import Rank, Runs
+from tests.grader.checks.made_up_witness import next_to_witness
 
 SCRIPT = reading.read(
     "hvd.init()\n"
@@ -72,7 +73,7 @@ def rank(number, fits=None, order=ORDER, gpus=None, growth=None, lines=None, **s
 
 def runs(*ranks, gpus=True):
     """Return the runs of these ranks; where there are no GPUs, of a cluster in which the solution sees none."""
-    return Runs({"one-host" if gpus else "three-ranks": list(ranks)}, traffic=1000)
+    return next_to_witness(Runs({"one-host" if gpus else "three-ranks": list(ranks)}, traffic=1000))
 
 
 RIGHT = runs(rank(0), rank(1))

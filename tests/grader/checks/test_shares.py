@@ -12,6 +12,7 @@ from grader.job import BATCH
 from grader.runner import reading
 from grader.runner.synthetic_data import TRAIN_IMAGES, VAL_IMAGES
 from grader.runs import Rank, Runs
+from tests.grader.checks.made_up_witness import next_to_witness
 
 SOURCE = reading.read(
     "order = np.random.default_rng(epoch).permutation(images.samples)\n"  # 1
@@ -48,7 +49,7 @@ def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="three-rank
         fit = Fit(0, {}, [], [], None, [], [], initial, State([], [], 0, []), [Batch(0.1, [], [], [])], own)
         facts = HorovodFacts(fits=[fit])
         ranks.append(Rank(number, 0, f"Rank {number}", topology, 0, None, "", "", "", facts, reported=True))
-    return Runs({name: ranks})
+    return next_to_witness(Runs({name: ranks}), [[0.01] * (TRAIN_IMAGES // 2 // BATCH)])
 
 
 def resumed(runs, epochs, initial=2, **ways):

@@ -9,15 +9,18 @@ import sys
 import threading
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
 from course import steps
 from course.steps import ROOT
-from grader import checks
+from grader import checks, runs
 from grader.checks.training import CLUSTERS
+from grader.facts import Answer, HorovodFacts, Result
 from grader.runner import sandbox
-from grader.runner.pool import NoVerdictError, OverrunError, Pool
+from grader.runner.pool import OF_RUNS, NoVerdictError, OverrunError, Pool
+from grader.runs import BrokenError
 
 pytestmark = pytest.mark.slow
 
@@ -29,15 +32,21 @@ def pool():
         yield pool
 
 
+def results(pool, script: str, topologies=CLUSTERS, **options) -> dict[str, list[Result]]:
+    """Run a script and return what each rank left, by topology."""
+    ran = pool.run(script, "script.py", topologies, **options)
+    return msgspec.json.decode(ran.answer, type=Answer).topologies
+
+
 def printed(pool, script: str, topology: str = "one-host") -> list[str]:
     """Run a script and return what its ranks printed there."""
-    return [rank.stdout.strip() for rank in pool.run(script, "script.py", CLUSTERS).topologies[topology]]
+    return [rank.stdout.strip() for rank in results(pool, script)[topology]]
 
 
 def test_ranks_know_their_place(pool):
     told = "import horovod.tensorflow as hvd\nhvd.init()\n"
     told += "print(hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size())"
-    answer = pool.run(told, "script.py", CLUSTERS).topologies
+    answer = results(pool, told)
     places = {name: [rank.stdout.strip() for rank in ranks] for name, ranks in answer.items()}
     assert places == {
         "one-host": ["0 2 0 2", "1 2 1 2"],
@@ -85,7 +94,7 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
 
     def run_bomb():
         try:
-            outcomes.append(pool.run(bomb, "script.py", CLUSTERS, seconds=20).topologies["one-host"][0].ended_for)
+            outcomes.append(results(pool, bomb, seconds=20)["one-host"][0].ended_for)
         except OverrunError:
             outcomes.append("overrun")
 
@@ -95,28 +104,28 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
         pool, "import threading\nfor _ in range(20):\n    threading.Thread(target=print).start()\nprint('fine')"
     )
     clusters = [cluster for cluster in checks.of(4).clusters(4) if not cluster.reserved]
-    honest = pool.run(steps.get(6).solution.read_text(), "script.py", clusters)
-    assert all(rank.exit == 0 for ranks in honest.topologies.values() for rank in ranks)
+    honest = results(pool, steps.get(6).solution.read_text(), clusters)
+    assert all(rank.exit == 0 for ranks in honest.values() for rank in ranks)
     beside.join()
     assert outcomes[0] in ("time", "overrun", "memory")
 
 
 def test_the_fork_server_is_started_again_when_it_is_gone(pool):
-    pool.process.kill()
-    pool.process.wait()
+    pool.servers[OF_RUNS].process.kill()
+    pool.servers[OF_RUNS].process.wait()
     assert printed(pool, "print('again')") == ["again", "again"]
 
 
 def test_an_idle_fork_server_gives_its_memory_back_and_the_next_run_starts_it_again():
     with Pool(idle=0.1) as pool:
         assert printed(pool, "print('here')") == ["here", "here"]
-        pool.process.wait(60)
+        pool.servers[OF_RUNS].process.wait(60)
         assert printed(pool, "print('again')") == ["again", "again"]
 
 
 def test_what_a_pool_keeps_is_small(pool):
     printed(pool, "print()")
-    server = psutil.Process(pool.process.pid)
+    server = psutil.Process(pool.servers[OF_RUNS].process.pid)
     assert server.memory_full_info().pss < 300 * 2**20 and not server.children()
 
 
@@ -128,8 +137,9 @@ def test_no_file_is_left_by_ranks_that_were_killed_without_a_sandbox(leftovers):
 
 
 def test_a_fault_of_the_grader_is_no_verdict(pool):
-    with pytest.raises(NoVerdictError, match=r"(?s)broke: .*No such file"):
-        pool.run("print()", "a folder that is not there/script.py", CLUSTERS)
+    ran = pool.run("print()", "a folder that is not there/script.py", CLUSTERS)
+    with pytest.raises(BrokenError, match=r"(?s)No such file"):
+        runs.read(ran, CLUSTERS, HorovodFacts)
 
 
 def test_no_sandbox_is_no_verdict(pool, monkeypatch):
@@ -145,8 +155,8 @@ def test_a_busy_machine_makes_a_script_slower_and_does_not_end_it(pool):
         for _ in range(6 * os.cpu_count()):
             others = subprocess.Popen(busy, start_new_session=True)  # of one session, the kernel may make one's share
             stack.callback(stack.enter_context(others).kill)
-        answer = pool.run(script, "script.py", CLUSTERS[:1], seconds=5)  # it takes 7, half of which counts
-    assert [rank.ended_for for rank in answer.topologies["one-host"]] == [None, None]
+        answer = results(pool, script, CLUSTERS[:1], seconds=5)  # it takes 7, half of which counts
+    assert [rank.ended_for for rank in answer["one-host"]] == [None, None]
 
 
 @pytest.mark.parametrize("sandboxed", [True, False])
@@ -169,6 +179,6 @@ def test_all_ends_with_the_grader(number, sandboxed, leftovers):
 def test_without_a_sandbox_ranks_run_too_and_end(leftovers):
     with Pool(sandboxed=False) as pool:
         assert printed(pool, "print('here')") == ["here", "here"]
-        answer = pool.run("import time\ntime.sleep(1000)", "script.py", CLUSTERS, seconds=1)
-        assert answer.topologies["one-host"][0].ended_for == "time"
+        answer = results(pool, "import time\ntime.sleep(1000)", seconds=1)
+        assert answer["one-host"][0].ended_for == "time"
     assert leftovers() == []

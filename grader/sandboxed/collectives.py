@@ -1,0 +1,81 @@
+"""Watch what a rank does with the others: which collective it is in, and announce it to a witness before it begins."""
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from grader.job import COLLECTIVES
+
+if TYPE_CHECKING:
+    from grader.sandboxed.horovod_recorder import HorovodRecorder
+
+CALLERS = (
+    "_average_metrics_in_place",
+    "broadcast_variables",
+    "allreduce_grads",
+)  # of Horovod: course.internal.stalls has words for them
+
+
+def watch(recorder: "HorovodRecorder") -> None:
+    """Note when Horovod is initialised, show the collective that the rank is in, and announce each one."""
+    import horovod.tensorflow as hvd
+    import horovod.tensorflow.keras as hvd_keras
+
+    library = hvd.mpi_ops.MPI_LIB
+    for kind in COLLECTIVES:
+        setattr(library, f"horovod_{kind}", _shown(recorder, kind, getattr(library, f"horovod_{kind}")))
+    for module in (hvd, hvd_keras):
+        module.init = _noted(recorder, "init", module.init)
+    hvd.broadcast_object = _announced(recorder, hvd.broadcast_object, hvd.rank)
+
+
+def _noted(recorder: "HorovodRecorder", event: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        recorder.note(event)
+        return result
+
+    return call
+
+
+def _shown(recorder: "HorovodRecorder", kind: str, collective: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        shape = getattr(args[0], "shape", "") if args else ""
+        shown = f"{kind} “{kwargs['name']}”" if kwargs.get("name") else f"{kind} of a tensor {shape}"
+        recorder.show(f"{shown}{_caller(recorder.script)}")
+        recorder.announcer.collective(kind, args, kwargs)
+        result = collective(*args, **kwargs)
+        recorder.show("")  # not after an error: it shows where the rank failed
+        return result
+
+    return call
+
+
+def _announced(
+    recorder: "HorovodRecorder", broadcast_object: Callable[..., Any], rank: Callable[[], int]
+) -> Callable[..., Any]:
+    signature = inspect.signature(broadcast_object)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        if given.arguments["root_rank"] != rank():
+            recorder.announcer.silent = recorder.announcer.object(given.arguments["obj"])
+        try:
+            return broadcast_object(*args, **kwargs)
+        finally:
+            recorder.announcer.silent = False
+
+    return call
+
+
+def _caller(script: str) -> str:
+    """Say which function of Horovod, if it is one of CALLERS, or which line of the script calls a collective."""
+    frame = inspect.currentframe()
+    while frame:
+        if frame.f_code.co_filename == script:
+            return f" on line {frame.f_lineno}"
+        if frame.f_code.co_name in CALLERS and frame.f_globals["__name__"].startswith("horovod."):
+            return f" in {frame.f_code.co_name}"
+        frame = frame.f_back
+    return ""

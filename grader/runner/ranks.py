@@ -18,7 +18,7 @@ from typing import NoReturn
 from course import tf_config
 from course.internal import simulated_hosts
 from grader.facts import EndedFor, Result
-from grader.job import Job, Topology
+from grader.job import Job, Place, Topology
 from grader.runner import sandbox
 
 BOARD = 120  # bytes in which a rank writes which collective it is in
@@ -26,9 +26,7 @@ STREAMS = "facts", "stdout", "stderr"
 OF_MPIRUN = "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE"
 KEPT = {"facts": 2_000_000, "stdout": 200_000, "stderr": 200_000}  # bytes
 
-# What a rank runs: its number, topology, script and board, the pipe for its facts, the one that its orders come by, and
-# the socket to a witness, if it has one.
-Entry = Callable[[int, Topology, Path, mmap.mmap, int, int, int | None], NoReturn]
+Entry = Callable[[Place], NoReturn]  # what a rank runs
 
 
 @dataclass
@@ -160,9 +158,11 @@ def fork(job: Job, topology: Topology, entry: Entry, link: int | None) -> list[R
     for number in topology.numbers:
         pipes = {name: os.pipe() for name in (*STREAMS, "orders")}
         board = mmap.mmap(-1, BOARD)
+        beside = link if topology.witness else None
+        place = Place(number, topology, folder / job.name, board, pipes["facts"][1], pipes["orders"][0], beside)
         pid = os.fork()
         if pid == 0:
-            _be_rank(entry, number, topology, folder / job.name, board, pipes, link if topology.witness else None)
+            _be_rank(entry, place, pipes["stdout"][1], pipes["stderr"][1])
         for name in STREAMS:
             os.close(pipes[name][1])
         os.close(pipes["orders"][0])
@@ -171,24 +171,15 @@ def fork(job: Job, topology: Topology, entry: Entry, link: int | None) -> list[R
     return ranks
 
 
-def _be_rank(
-    entry: Entry,
-    number: int,
-    topology: Topology,
-    script: Path,
-    board: mmap.mmap,
-    pipes: dict[str, tuple[int, int]],
-    link: int | None,
-) -> NoReturn:
+def _be_rank(entry: Entry, place: Place, stdout: int, stderr: int) -> NoReturn:
     """Be the rank, in the forked process: in a session of its own, with nothing open but what it needs."""
     try:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(pipes["stdout"][1], 1)
-        os.dup2(pipes["stderr"][1], 2)
-        facts, orders = pipes["facts"][1], pipes["orders"][0]
-        sandbox.close_all_but(facts, orders, *([] if link is None else [link]))
-        entry(number, topology, script, board, facts, orders, link)
+        os.dup2(stdout, 1)
+        os.dup2(stderr, 2)
+        sandbox.close_all_but(place.facts, place.orders, *([] if place.link is None else [place.link]))
+        entry(place)
     finally:
         os._exit(70)
 

@@ -46,7 +46,7 @@ def _judge(number: int, file: str, console: Console) -> Report:
             f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust."
         )
     with Pool(sandboxed=not why_not) as pool:
-        return judge(file, number, pool)
+        return judge(file, number, pool, figure=False)
 
 
 @main.command()

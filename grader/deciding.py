@@ -32,7 +32,8 @@ class Case(Struct):
     seconds: float  # that it may have taken
     ran: Ran | None = None  # None before it has run
     expected: Ran | None = None  # of the solution
-    draw: bool = True  # whether a figure is wanted
+    draw: int = 0  # the number of the run: see grader.checks.part
+    figure: bool = True  # whether one is wanted
 
 
 class Decision(Struct):
@@ -59,9 +60,9 @@ def decide(case: Case) -> Decision | None:
         return failed(case.step, str(error), error.line)
     if not (case.ran and case.expected):
         return None
-    clusters = part.clusters(case.step)
     try:
-        runs = read(case.ran, clusters, part.facts)
+        runs = read(case.ran, part.clusters(case.step, case.draw), part.facts)
+        runs.draw = case.draw
     except GoneError:
         if source.suspicious:
             return failed(case.step, "It took down the processes that it ran in.")
@@ -71,10 +72,10 @@ def decide(case: Case) -> Decision | None:
     killed = next((rank for rank in runs.ranks() if rank.exit == -signal.SIGKILL and not rank.ended_for), None)
     if killed and not source.suspicious:
         return undecided(case.step, f"{killed.where} was killed, and not by the script. {AGAIN}")
-    expected = read(case.expected, clusters, part.facts)
+    expected = read(case.expected, part.clusters(case.step), part.facts)
     decision = _compare(case, part, source, runs, expected)
     drawing = part.figure(decision.first_failure)
-    if drawing and case.draw:
+    if drawing and case.figure:
         from grader.report import figures  # matplotlib takes half a second to import
 
         decision.figure = figures.draw(drawing, runs)

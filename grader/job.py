@@ -51,7 +51,7 @@ class Witness(msgspec.Struct, frozen=True):
     """The rank of a cluster that is the course's own: see grader.witness."""
 
     rank: int
-    epochs: int  # that the script trains for, at most
+    first: int = 1  # the epoch, or the one after it, in which the mean of the metrics reaches the target
 
 
 class Topology(msgspec.Struct, frozen=True):

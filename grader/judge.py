@@ -1,5 +1,6 @@
 """Judge one script: read it, run it, decide, report. Neither the learner's code nor its data are looked into here."""
 
+import secrets
 import time
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import msgspec
 from course import steps
 from grader import checks
 from grader.checks import ending
+from grader.checks.part import DRAWS
 from grader.deciding import Case, Decision, failed, undecided
 from grader.report.data import Outcome, Report
 from grader.runner import expectations, reading
@@ -15,7 +17,7 @@ from grader.runner.pool import SECONDS, NoVerdictError, OverrunError, Pool
 from grader.runner.reading import NoScriptError, UnreadableError
 
 
-def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS, draw: bool = True) -> Report:
+def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS, figure: bool = True) -> Report:
     """Return the report on a script for a step. Whatever goes wrong is in the report.
 
     Args:
@@ -23,14 +25,16 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS, d
         number: the step.
         pool: where to run it.
         seconds: how long it may take.
-        draw: whether a figure is wanted for the first failure.
+        figure: whether one is wanted for the first failure.
     """
     refused = no_check(number, path)
     if refused:
         return refused
     began = time.monotonic()
     try:
-        decision = _decide(Case(number, reading.load(Path(path)), seconds, draw=draw), pool)
+        decision = _decide(
+            Case(number, reading.load(Path(path)), seconds, draw=secrets.randbelow(DRAWS), figure=figure), pool
+        )
     except UnreadableError as error:
         decision = Decision("not_graded", [ending.outcome("error", number, f"{path} cannot be read: {error}.")])
     except NoScriptError as error:
@@ -64,9 +68,8 @@ def _decide(case: Case, pool: Pool) -> Decision:
     decision = _decided(case, pool)
     if decision is None:
         part = checks.of(case.step)
-        clusters = part.clusters(case.step)
-        case.expected = expectations.of(steps.get(case.step), clusters, pool, part.facts)
-        case.ran = pool.run(case.text, part.script, clusters, case.seconds)
+        case.expected = expectations.of(steps.get(case.step), part.clusters(case.step), pool, part.facts)
+        case.ran = pool.run(case.text, part.script, part.clusters(case.step, case.draw), case.seconds)
         decision = _decided(case, pool)
     assert decision
     return decision

@@ -78,6 +78,7 @@ class Runs(Generic[Facts]):
     reserved: dict[str, list[Rank[Facts]]] = field(default_factory=dict)  # of those that one check alone judges
     traffic: int = 0  # bytes that all of them sent each other, as the host counts them
     testimony: Testimony | None = None  # of the witness, where a topology has one
+    draw: int = 0  # the number of the run: see grader.checks.part
 
     def ranks(self) -> Iterator[Rank[Facts]]:
         """Yield every rank of the topologies that are not reserved."""

@@ -20,6 +20,7 @@ from grader.runs import Runs
 
 NOT_RUN = "Not checked: the program does not run."
 POINTS = 10  # of a step's checks together
+DRAWS = 4  # so many runs differ
 
 
 @dataclass
@@ -73,6 +74,9 @@ class Part(Generic[Facts]):
     solution: str  # the program after the last step, in solutions/
     facts: type[Facts]  # that its ranks report
     checks: list[Check[Facts]] = field(default_factory=list)  # by step, then as defined
+    # Returns a cluster with a witness as it is in the run of a number: each script is run with another, so that none
+    # can know its arguments.
+    vary: Callable[[Topology, int], Topology] = lambda cluster, draw: cluster
 
     def check(
         self,
@@ -116,9 +120,10 @@ class Part(Generic[Facts]):
         """Return the checks of a step of this part."""
         return [check for check in self.checks if check.step.number == number]
 
-    def clusters(self, number: int) -> tuple[Topology, ...]:
-        """Return the clusters that a script for a step runs on."""
-        return next(check.clusters for check in reversed(self.up_to(number)) if check.clusters)
+    def clusters(self, number: int, draw: int = 0) -> tuple[Topology, ...]:
+        """Return the clusters that a script for a step runs on, in a run of this number below DRAWS."""
+        found = next(check.clusters for check in reversed(self.up_to(number)) if check.clusters)
+        return tuple(self.vary(cluster, draw) if cluster.witness else cluster for cluster in found)
 
     def figure(self, outcome: Outcome | None) -> str | None:
         """Return the figure that goes with the outcome of a check of this part; None with any other."""

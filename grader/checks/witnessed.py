@@ -33,39 +33,35 @@ def applies_means(runs: HorovodRuns, expected: HorovodRuns, rates: Collection[fl
         rates: the learning rates that are right, of which a step may have any.
     """
     rank, seen = _seen(runs)
-    if not rank:
-        return _not_run()
-    if seen.misfit:
-        return _unclear(rank, seen.misfit)
-    if rank.error or rank.ended_for or rank.exit:
-        return _unclear(rank, f"did not run to completion: {rank.error or f'exit status {rank.exit}'}")
-    reported = [epoch.steps for fit in rank.facts.fits for epoch in fit.epochs]
-    if [len(epoch) for epoch in seen.steps] != reported or not any(map(any, seen.steps)):
-        return _unclear(rank, f"reports {reported} steps per epoch, and {[*map(len, seen.steps)]} were seen")
+    stop = _trained(rank, seen)
+    if stop or not rank:
+        return stop
     for rate in (rate for epoch in seen.steps for rate in epoch if rate is not None):
         if not any(abs(rate - right) <= NEAR * right for right in rates):
             return _unclear(rank, f"applied the mean of the gradients at rate {rate:.4g}")
     right = expected.testimony
-    if right and seen.values < right.values:
-        return _unclear(rank, f"trained {seen.values} of {right.values} values")
+    if right and seen.values != right.values:
+        return _unclear(rank, f"trained {seen.values} values, where the solution trains {right.values}")
     if right and seen.least < SMALL * right.least:
         return _unclear(rank, "added next to nothing to the mean of the gradients")
     return None
 
 
-def took_rates(runs: HorovodRuns) -> Finding | None:
-    """Whether each step of the script's rank applied the mean of the gradients at the rate that it reports."""
+def rates(runs: HorovodRuns) -> tuple[str, list[list[float]]] | Finding:
+    """Return the learning rates at which the script's rank applied the means of gradients, by epoch, and who it is.
+
+    Where they are not those that it reports, or were not seen, return that.
+    """
     rank, seen = _seen(runs)
-    if not rank:
-        return _not_run()
-    if seen.misfit:
-        return _unclear(rank, seen.misfit)
+    stop = _trained(rank, seen)
+    if stop or not rank:
+        return stop or _not_run()
     reported = [batch.rate for fit in rank.facts.fits for batch in fit.batches]
-    taken = [rate for epoch in seen.steps for rate in epoch]
-    for number, (rate, said) in enumerate(zip_longest(taken, reported), 1):
-        if said is None or (rate is not None and abs(rate - said) > NEAR * said) or number > len(taken):
+    taken = [0.0 if rate is None else rate for epoch in seen.steps for rate in epoch]
+    for number, (rate, said) in enumerate(zip_longest(taken, reported, fillvalue=0.0), 1):
+        if not abs(rate - said) <= NEAR * said:
             return _unclear(rank, f"did not apply the mean of the gradients at its learning rate in step {number}")
-    return None
+    return rank.where, [[rate or 0.0 for rate in epoch] for epoch in seen.steps]
 
 
 def took_weights(runs: HorovodRuns) -> Finding | None:
@@ -79,8 +75,9 @@ def took_weights(runs: HorovodRuns) -> Finding | None:
 def took_steps(runs: HorovodRuns, least: int, most: int) -> Finding | None:
     """Whether each epoch of the script's rank had so many steps in which it exchanged gradients with the witness."""
     rank, seen = _seen(runs)
-    if not rank:
-        return _not_run()
+    stop = _trained(rank, seen)
+    if stop or not rank:
+        return stop
     wrong = next((len(epoch) for epoch in seen.steps if not least <= len(epoch) <= most), None)
     return None if wrong is None else _unclear(rank, f"took {wrong} steps in an epoch")
 
@@ -98,6 +95,21 @@ def stopped(runs: HorovodRuns, line: int | None) -> Finding | None:
             f"metrics reaches the target in epoch {seen.last}, whatever its own ones are.",
             line,
         )
+    return None
+
+
+def _trained(rank: HorovodRank | None, seen: Testimony) -> Finding | None:
+    """Return why the script's rank did not train with the witness to the end, in the steps that it reports, if so."""
+    if not rank:
+        return _not_run()
+    if seen.misfit:
+        return _unclear(rank, seen.misfit)
+    if rank.error or rank.ended_for or rank.exit:
+        return _unclear(rank, f"did not run to completion: {rank.error or f'exit status {rank.exit}'}")
+    reported = [epoch.steps for fit in rank.facts.fits for epoch in fit.epochs]
+    taken = [len(epoch) for epoch in seen.steps]
+    if taken != reported or not any(map(any, seen.steps)):
+        return _unclear(rank, f"reports {reported} steps per epoch, and {taken} were seen")
     return None
 
 

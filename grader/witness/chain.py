@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-ROUNDING = 1e-5  # of the largest weight: they are float32
-SHORTENED = 5e-3  # of the largest gradient: some are sent in 16 bits
+ROUNDING = 1e-6  # of the largest weight of a tensor: they are float32
+SHORTENED = 5e-3  # of the largest gradient of a tensor: some are sent in 16 bits
+NEAR = 1e-3  # of the largest movement of a tensor
 NOTHING = 1e-30
 
 
@@ -63,11 +64,13 @@ class Chain:
         Raises:
             MisfitError: the result is neither their mean nor a multiple of it.
         """
+        if not np.isfinite([own, ours, result]).all():
+            raise MisfitError("put in what is no number")
         mean = (own + ours) / 2
         factor = float((result * mean).sum() / max((mean * mean).sum(), NOTHING))
         if np.abs(result - factor * mean).max(initial=0) > SHORTENED * np.abs(result).max(initial=0) + NOTHING:
             raise MisfitError("put other numbers into a mean than it announced")
-        self._means.append((mean, own))
+        self._means.append((result / (factor or 1.0), own))
         self._epoch = len(self.steps) - 1
 
     def look(self, weights: Sequence[Array]) -> None:
@@ -77,6 +80,8 @@ class Chain:
             MisfitError: neither are they what the witness has sent, nor do they follow from those before by a step.
         """
         now = list(weights)
+        if not all(np.isfinite(weight).all() for weight in now):
+            raise MisfitError("has weights that are no numbers")
         if _are_among(self._sent, now):
             self.started, self._moved = True, None
             # The broadcast came after the first update: of this step nothing more can be seen.
@@ -105,8 +110,9 @@ class Chain:
         scales = [max(float(np.abs(part).max()), NOTHING) for part in parts]
         columns = np.stack([part / scale for part, scale in zip(parts, scales, strict=True)], axis=1)
         factors = np.linalg.lstsq(columns, moved, rcond=None)[0]
-        allowed = ROUNDING * scales[1] + SHORTENED * float(np.abs(moved).max())
-        if np.abs(columns @ factors - moved).max() > allowed:
+        ends = np.cumsum([array.size for array in now])[:-1]
+        tensors = zip(*(np.split(values, ends) for values in (columns @ factors, moved, parts[1])), strict=True)
+        if not all(_fits(*tensor) for tensor in tensors):
             raise MisfitError("moved its weights by something else than the mean of the gradients")
         multiples = factors / scales
         if self._epoch >= 0:
@@ -116,6 +122,12 @@ class Chain:
         own = _joined([own for _, own in means])
         self.sizes.append(float(np.sqrt(np.mean(own * own))))
         self._moved = moved
+
+
+def _fits(found: Array, moved: Array, before: Array) -> bool:
+    """Whether a tensor moved as was found, but for what rounding does. A tensor must not hide in another's size."""
+    allowed = ROUNDING * np.abs(before).max(initial=0) + NEAR * np.abs(moved).max(initial=0)
+    return bool(np.abs(found - moved).max(initial=0) <= allowed)
 
 
 def _joined(arrays: Sequence[Array]) -> Array:
@@ -130,8 +142,7 @@ def _are_among(sent: Sequence[Array], weights: Sequence[Array]) -> bool:
             (
                 number
                 for number, array in enumerate(left)
-                if array.shape == weight.shape
-                and np.abs(array - weight).max(initial=0) <= ROUNDING * max(np.abs(array).max(initial=0), NOTHING)
+                if array.shape == weight.shape and np.allclose(array, weight, ROUNDING, 0)
             ),
             None,
         )

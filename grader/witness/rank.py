@@ -27,7 +27,7 @@ FEW = 64  # values at most in metrics that are averaged at once
 LEAVE = 2  # seconds for a collective to come back once the rank has ended
 NOISE = 0.5  # of the witness's gradients, relative to the rank's
 SPREAD = 0.05  # of the witness's weights, relative to the rank's
-HIGH = 4.0, 8.0  # by so much the witness's metrics are above the rank's, or below
+HIGH = 8.0, 16.0  # by so much the witness's metrics are above the rank's, or below
 END = None
 
 
@@ -87,7 +87,7 @@ class Companion:
         self.rank, self.random, self.chain = witness.rank, np.random.default_rng(), Chain()
         self.met = False
         self.misfit = ""
-        self.last = int(self.random.integers(1, max(2, witness.epochs)))
+        self.last = witness.first + int(self.random.integers(2))
         self.averaged: list[bool] = []  # of each epoch, whether a metric was
 
     def testimony(self) -> Testimony:
@@ -176,6 +176,8 @@ class Companion:
         """Return random values that training can begin with where it could begin with these; a number as it is."""
         if array.dtype.kind != "f" or array.size < 2:
             return array
+        if not np.isfinite(array).all():
+            raise MisfitError("broadcast what is no number")
         factors = 1 + SPREAD * self.random.standard_normal(array.shape)
         return (array * factors + SPREAD * NOISE * self.random.random(array.shape)).astype(array.dtype)
 

@@ -40,7 +40,7 @@ def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
                 finding = _training(rank, number, epoch, len(ranks), source)
                 if finding:
                     return finding
-    return _images(runs, source) or witnessed.took_steps(runs, *_steps(WITNESSED.train_batches, 2))
+    return _images(runs, source) or witnessed.took_steps(runs, *_steps(WITNESSED[runs.draw].train_batches, 2))
 
 
 @part.check(
@@ -125,7 +125,8 @@ def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: S
             line,
             explains=bool(rank.error),  # where data run out, a metric may be missing that the script relies on
         )
-    if len(epoch.images) > most * BATCH:
+    few = bool(epoch.images) and not cut_short and len(epoch.images) < least * BATCH
+    if few or len(epoch.images) > most * BATCH:
         return Finding(
             f"{where} trains on {len(epoch.images)} images, in {epoch.steps} steps. Expected: "
             f"{least * BATCH}, its share of one pass over the training set.",

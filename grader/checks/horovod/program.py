@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from grader.checks import witnessed
-from grader.checks.part import Part
+from grader.checks.part import DRAWS, Part
 from grader.checks.training import CLUSTERS
 from grader.facts import HorovodFacts
 from grader.job import BATCH, Topology, Witness, flags
@@ -15,9 +15,10 @@ part = Part("fashion_mnist.py", "fashion_mnist_solution.py", HorovodFacts)
 # The host has a GPU less than it has ranks, and only one check knows how they have to end.
 SHORT_OF_GPUS = Topology("short-of-gpus", "2 ranks on one host with 1 GPU", 1, 2, 1, reserved=True)
 
-EPOCHS = 3  # of a training with a witness, unless the mean of the metrics reaches TARGET before
-TARGET = 1.5  # which no metric of a rank's own reaches
-WITH_WITNESS = Topology(witnessed.NAME, "on the second of 2 hosts", 2, 1, 1, reserved=True, witness=Witness(0, EPOCHS))
+EPOCHS = 3  # of a training with a witness, unless the mean of the metrics reaches the target before
+# No metric of a rank's own reaches the one, and each reaches the other at once: it never says when to stop.
+TARGETS = 1.5, -1.5
+WITH_WITNESS = Topology(witnessed.NAME, "on the second of 2 hosts", 2, 1, 1, reserved=True, witness=Witness(0))
 
 # Depths of the network. With a block in each group, all lines of the program are run, and one cluster is enough for
 # that: what ranks do together is the same in a network without blocks, and takes a third of the time.
@@ -35,18 +36,16 @@ class TrainingSize:
     def clusters(self) -> tuple[Topology, ...]:
         """Return the clusters with the arguments for this."""
         arguments = (
-            self._arguments(ONE_BLOCK, 1),
-            self._arguments(NO_BLOCKS, self.epochs),
-            self._arguments(NO_BLOCKS, 1),
-            self._arguments(NO_BLOCKS, 1),
+            self.arguments(ONE_BLOCK, 1),
+            self.arguments(NO_BLOCKS, self.epochs),
+            self.arguments(NO_BLOCKS, 1),
+            self.arguments(NO_BLOCKS, 1),
         )
-        beside = (*WITNESSED._arguments(NO_BLOCKS, EPOCHS), *flags(target_accuracy=TARGET, patience=1))
-        return tuple(
-            msgspec.structs.replace(cluster, arguments=own)
-            for cluster, own in zip((*CLUSTERS, SHORT_OF_GPUS, WITH_WITNESS), (*arguments, beside), strict=True)
-        )
+        own = zip((*CLUSTERS, SHORT_OF_GPUS), arguments, strict=True)
+        return *(msgspec.structs.replace(cluster, arguments=each) for cluster, each in own), WITH_WITNESS
 
-    def _arguments(self, depth: int, epochs: int) -> tuple[str, ...]:
+    def arguments(self, depth: int, epochs: int) -> tuple[str, ...]:
+        """Return the arguments for this, with a network of this depth."""
         return flags(
             depth=depth,
             widen_factor=1,
@@ -58,10 +57,20 @@ class TrainingSize:
         )
 
 
-WITNESSED = TrainingSize(5, 2, EPOCHS)
+WITNESSED = [TrainingSize(batches, 2, EPOCHS) for batches in range(5, 5 + DRAWS)]
 # Each batch takes its time, and a share for three ranks is something.
 FEW = TrainingSize(4, 3, 1)
 # Where batches are counted: however a share is rounded, one for two ranks is none for three, one of the training set is
 # none of the test set, and one of a share is still something. More epochs than ranks, so that data that end after one
 # pass show.
 COUNTED = TrainingSize(9, 6, 3)
+
+
+def vary(cluster: Topology, draw: int) -> Topology:
+    """Return the cluster with a witness as it is in the run of this number."""
+    target = TARGETS[draw % len(TARGETS)]
+    arguments = WITNESSED[draw].arguments(NO_BLOCKS, EPOCHS) + flags(target_accuracy=target, patience=1)
+    return msgspec.structs.replace(cluster, arguments=arguments, witness=Witness(0, first=1 if target > 1 else 2))
+
+
+part.vary = vary

@@ -16,7 +16,10 @@ METRIC_AVERAGE = "MetricAverageCallback"
 OF_LATER_STEPS = {"BroadcastGlobalVariablesCallback", METRIC_AVERAGE}
 
 # A line of a library's: of a warning's text or source, or of TensorFlow's log.
-WARNING = re.compile(r"\s|[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):|\d{4}-\d\d-\d\d |[IWEF]\d{4} |\[\d")
+WARNING = re.compile(
+    r"[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):(tensorflow|absl):|\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+: [IWEF] "
+    r"|[IWEF]\d{4} |\[\d"
+)
 
 # --- Step 1 -----------------------------------------------------------------------------------------------------------
 
@@ -300,7 +303,13 @@ def same_work(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
 
 def _own_errors(rank: HorovodRank) -> str:
     """Return what the script itself wrote to standard error."""
-    return "\n".join(line for line in rank.stderr.splitlines() if line.strip() and not WARNING.match(line))
+    own, warned = [], False
+    for line in rank.stderr.splitlines():
+        if line.strip() and not line[0].isspace():  # what is indented belongs to the line above
+            warned = bool(WARNING.match(line))
+        if line.strip() and not warned:
+            own.append(line)
+    return "\n".join(own)
 
 
 def _line_of_output(rank: HorovodRank, source: Source) -> int | None:

@@ -12,6 +12,7 @@ part = Part("imagenet_resnet50.py", "imagenet_resnet50_solution.py", HorovodFact
 
 EPOCHS = 2
 WITNESSED_EPOCHS = 1
+BASE_LRS = BASE_LR, 0.008, 0.012, 0.016  # of a training with a witness
 WARMUP_EPOCHS = {"two-hosts": 1, "three-ranks": 2}  # of the clusters that checks of the rate look at
 NEWEST = 10  # after how many epochs the newest checkpoint is that is found again; another one is named after one less
 # Keras reads two batches ahead and throws them away. A share has more, so a validation begins in the middle of it.
@@ -21,7 +22,7 @@ BY_URL = "three-ranks"  # the cluster on which the store has URLs, and --seed a 
 UNREACHED = 1  # the host that cannot reach the store, in the cluster "unreached"
 
 
-def _on(cluster: Topology, epochs: int = EPOCHS) -> Topology:
+def _on(cluster: Topology, epochs: int = EPOCHS, base_lr: float = BASE_LR) -> Topology:
     """Return a cluster on which the small network is trained, with all folders below the host's own."""
     by_url = cluster.name == BY_URL
     arguments = flags(
@@ -36,7 +37,7 @@ def _on(cluster: Topology, epochs: int = EPOCHS) -> Topology:
         val_batch_size=VAL_BATCH,
         epochs=epochs,
         warmup_epochs=WARMUP_EPOCHS.get(cluster.name, 1),
-        base_lr=BASE_LR,
+        base_lr=base_lr,
         **({"seed": RANK} if by_url else {}),
     )
     # Augmentation blurs the colours of images: two digits of them stay.
@@ -62,7 +63,7 @@ FRESH = (_two_hosts, _three_ranks, _unreached)
 _witnessed = replace(
     _on(Topology(witnessed.NAME, "on the first of 2 hosts", 2, 1, 1), WITNESSED_EPOCHS),
     reserved=True,
-    witness=Witness(1, WITNESSED_EPOCHS),
+    witness=Witness(1),
 )
 # Before step 10, a training on one host alone can be resumed.
 SHARED = (
@@ -78,3 +79,11 @@ _found = replace(
 )
 RESUMED = (*FRESH, _witnessed, _found)
 FIRST = {cluster.name: cluster.after for cluster in (*SHARED, *RESUMED) if cluster.after}  # what each one resumes
+
+
+def vary(cluster: Topology, draw: int) -> Topology:
+    """Return the cluster with a witness as it is in the run of this number."""
+    return replace(cluster, arguments=_on(cluster, WITNESSED_EPOCHS, BASE_LRS[draw]).arguments)
+
+
+part.vary = vary

@@ -9,7 +9,7 @@ import itertools
 
 from grader.checks import witnessed
 from grader.checks.part import Finding
-from grader.checks.production.program import WARMUP_EPOCHS, part
+from grader.checks.production.program import BASE_LRS, WARMUP_EPOCHS, part
 from grader.facts import Fit
 from grader.job import BASE_LR
 from grader.runner.reading import Source
@@ -70,13 +70,19 @@ def warm_up(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
         for rank in ranks:
             epochs = _rates(rank)
             warmup = WARMUP_EPOCHS[name]
-            finding = _warm_up(rank.where, epochs, warmup, BASE_LR * len(ranks)) if len(epochs) >= warmup else None
+            finding = (
+                _warm_up(rank.where, epochs, warmup, BASE_LR, BASE_LR * len(ranks)) if len(epochs) >= warmup else None
+            )
             if finding:
                 finding.line = line
                 return finding
             if len(epochs) < warmup:
                 return _cut_short(rank)
-    return witnessed.took_rates(runs)
+    seen = witnessed.rates(runs)
+    if isinstance(seen, Finding):
+        return seen
+    where, epochs = seen
+    return _warm_up(where, epochs, 1, BASE_LRS[runs.draw], 2 * BASE_LRS[runs.draw])
 
 
 @part.check(
@@ -138,16 +144,16 @@ def _near(one: float, other: float) -> bool:
     return abs(one - other) <= NEAR * abs(other)
 
 
-def _warm_up(where: str, epochs: list[list[float]], warmup: int, full: float) -> Finding | None:
+def _warm_up(where: str, epochs: list[list[float]], warmup: int, base: float, full: float) -> Finding | None:
     """Look at the rates of the batches of the warm-up, and at the one after it."""
     rates = [rate for epoch in epochs[:warmup] for rate in epoch]
     of_epoch = [number for number, epoch in enumerate(epochs[:warmup], 1) for _ in epoch]
-    most = STEEPEST * (full - BASE_LR) / len(rates)
-    expected = f"Expected: growth with every batch, from about {BASE_LR:g} to {full:g} in {_counted(warmup)}."
-    if rates[0] < (1 - NEAR) * BASE_LR:
+    most = STEEPEST * (full - base) / len(rates)
+    expected = f"Expected: growth with every batch, from about {base:g} to {full:g} in {_counted(warmup)}."
+    if rates[0] < (1 - NEAR) * base:
         message = f"{where} begins with a learning rate of {rates[0]:g}, less than that of one process."
         return Finding(f"{message} {expected}")
-    if rates[0] > BASE_LR + most:
+    if rates[0] > base + most:
         return Finding(f"{where} begins with a learning rate of {rates[0]:g}. {expected}")
     for number, (rate, after) in enumerate(itertools.pairwise(rates)):
         told = f"epoch {of_epoch[number + 1]}"

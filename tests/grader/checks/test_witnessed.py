@@ -3,10 +3,11 @@
 import pytest
 
 from grader.checks import witnessed
+from grader.checks.part import Finding
 from grader.runs import Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 
-STEPS = ((None, 0.01), (0.01, 0.01))
+STEPS = ((0.01, 0.01), (0.01, 0.01))
 
 
 def made(**seen):
@@ -17,7 +18,7 @@ RIGHT = made()
 CHECKS = {
     "met": witnessed.met,
     "means": lambda runs: witnessed.applies_means(runs, RIGHT, {0.01}),
-    "rates": witnessed.took_rates,
+    "rates": lambda runs: found if isinstance(found := witnessed.rates(runs), Finding) else None,
     "weights": witnessed.took_weights,
     "steps": lambda runs: witnessed.took_steps(runs, 2, 2),
     "stopped": lambda runs: witnessed.stopped(runs, 5),
@@ -38,19 +39,33 @@ def test_what_was_seen_passes_and_what_was_not_run_does_not(check):
         ("means", {"steps": [[0.01, 0.01]]}, "reports [2, 2] steps per epoch, and [2] were seen"),
         ("means", {"steps": [[None, None], [None, None]]}, "steps per epoch"),
         ("means", {"steps": [[None, 0.02], [0.01, 0.01]]}, "applied the mean of the gradients at rate 0.02"),
-        ("means", {"values": 3}, "trained 3 of 4 values"),
+        ("means", {"values": 3}, "trained 3 values, where the solution trains 4"),
+        ("means", {"values": 5}, "trained 5 values"),
         ("means", {"least": 0.001}, "added next to nothing to the mean"),
-        ("rates", {"steps": [[None, 0.01], [0.01, 0.02]]}, "at its learning rate in step 4"),
-        ("rates", {"steps": [[None, 0.01], [0.01]]}, "at its learning rate in step 4"),
+        ("rates", {"steps": [[0.01, 0.01], [0.01, 0.02]]}, "at its learning rate in step 4"),
+        ("rates", {"steps": [[0.01, 0.01], [0.01]]}, "steps per epoch"),
+        ("rates", {"steps": [[None, 0.01], [0.01, 0.01]]}, "in step 1"),
         ("rates", {"misfit": "changed its weights"}, "changed its weights"),
         ("weights", {"started": False}, "did not take its weights over"),
-        ("steps", {"steps": [[0.01, 0.01], [0.01]]}, "took 1 steps in an epoch"),
+        ("steps", {"steps": []}, "steps per epoch"),
         ("stopped", {"averaged": False}, "did not average its metrics with it"),
     ],
 )
 def test_what_the_witness_did_not_see_is_unclear(check, seen, message):
     found = CHECKS[check](made(**seen))
     assert found.unclear and message in found.message
+
+
+def test_an_epoch_of_other_steps_is_unclear_where_the_rank_reports_it_too():
+    found = witnessed.took_steps(made(), 3, 3)
+    assert found.unclear and "took 2 steps in an epoch" in found.message
+
+
+@pytest.mark.parametrize("rate", [float("nan"), 0.02, -0.01])
+def test_a_rate_that_is_reported_and_was_not_taken_is_unclear(rate):
+    runs = made()
+    runs.reserved[witnessed.NAME][0].facts.fits[0].batches[1].rate = rate
+    assert witnessed.rates(runs).unclear
 
 
 def test_a_rank_that_fails_next_to_a_witness_alone_is_unclear():

@@ -110,6 +110,24 @@ def test_another_model_does_not_fit(random):
         rank.chain.look([np.zeros(2)])
 
 
+def test_a_tensor_does_not_hide_in_the_size_of_another(random):
+    rank = Rank(random)
+    own = [array * size for array, size in zip(arrays(random), (1, 1, 1e4), strict=True)]
+    for gradient, ours in zip(own, arrays(random), strict=True):
+        rank.chain.reduce(gradient, ours, (gradient + ours) / 2)
+    with pytest.raises(MisfitError, match="something else than the mean"):
+        rank.step(own)
+
+
+@pytest.mark.parametrize("odd", [np.inf, np.nan])
+def test_what_is_no_number_does_not_fit(random, odd):
+    rank = Rank(random)
+    with pytest.raises(MisfitError, match="no number"):
+        rank.chain.reduce(np.full(3, odd), np.ones(3), np.ones(3))
+    with pytest.raises(MisfitError, match="no number"):
+        rank.chain.look([np.full(shape, odd) for shape in SHAPES])
+
+
 def test_a_rank_that_puts_in_other_numbers_than_it_announced_does_not_fit(random):
     own, ours, real = (random.standard_normal(5) for _ in range(3))
     with pytest.raises(MisfitError, match="other numbers"):

@@ -212,7 +212,8 @@ class Announcement(Struct):
     """What a rank is about to do, or has just done; of the process of the script, so untrusted."""
 
     # A collective of Horovod's that the rank is about to call; "object", which it is about to receive, and which is a
-    # list of arrays; "epoch", which begins; or "weights", all trainable ones, that the next step begins with.
+    # list of arrays; "epoch", which begins; "metrics", the rank's own at the end of an epoch; or "weights", all trainable
+    # ones, that the next step begins with.
     what: str
     tensors: list[Tensor] = []  # what goes into the collective, or the weights
     options: dict[str, bool | int | float | str | list[str] | None] = {}  # the collective's other arguments

@@ -42,6 +42,8 @@ def applies_means(runs: HorovodRuns, expected: HorovodRuns, rates: Collection[fl
     right = expected.testimony
     if right and seen.values != right.values:
         return _unclear(rank, f"trained {seen.values} values, where the solution trains {right.values}")
+    if right and abs(seen.momentum - right.momentum) > NEAR:
+        return _unclear(rank, f"applied the mean of the gradients with momentum {seen.momentum:.2g}")
     if right and seen.least < SMALL * right.least:
         return _unclear(rank, "added next to nothing to the mean of the gradients")
     return None
@@ -72,14 +74,21 @@ def took_weights(runs: HorovodRuns) -> Finding | None:
     return None if seen.started else _unclear(rank, "did not take its weights over")
 
 
-def took_steps(runs: HorovodRuns, least: int, most: int) -> Finding | None:
-    """Whether each epoch of the script's rank had so many steps in which it exchanged gradients with the witness."""
+def took_steps(runs: HorovodRuns, least: int, most: int, epochs: int) -> Finding | None:
+    """Whether each epoch of the script's rank had so many steps in which it exchanged gradients with the witness.
+
+    There have to be so many epochs, unless the mean of the metrics says when to stop.
+    """
     rank, seen = _seen(runs)
     stop = _trained(rank, seen)
     if stop or not rank:
         return stop
     wrong = next((len(epoch) for epoch in seen.steps if not least <= len(epoch) <= most), None)
-    return None if wrong is None else _unclear(rank, f"took {wrong} steps in an epoch")
+    if wrong is not None:
+        return _unclear(rank, f"took {wrong} steps in an epoch")
+    if len(seen.steps) not in (epochs, seen.last):
+        return _unclear(rank, f"trained for {_epochs(len(seen.steps))}")
+    return None
 
 
 def stopped(runs: HorovodRuns, line: int | None) -> Finding | None:

@@ -43,6 +43,11 @@ class Announcer:
         if self.socket:
             self._send(Announcement("epoch"))
 
+    def metrics(self, metrics: Iterable[float]) -> None:
+        """Announce the rank's own metrics, before anything averages them."""
+        if self.socket:
+            self._send(Announcement("metrics", [_tensor(np.array(list(metrics), float))]))
+
     def weights(self, weights: Iterable[Any]) -> None:
         """Announce the trainable weights."""
         if self.socket:

@@ -90,6 +90,7 @@ class First(Callback):
             for name, value in logs.items():
                 logs[name] = float(value) + (-epoch if "accuracy" in name else epoch)
         self.fit.epochs[-1].own = {name: float(value) for name, value in (logs or {}).items()}
+        self.recorder.announcer.metrics(self.fit.epochs[-1].own.values())
 
 
 class Last(Callback):

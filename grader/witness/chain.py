@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 ROUNDING = 1e-6  # of the largest weight of a tensor: they are float32
 SHORTENED = 5e-3  # of the largest gradient of a tensor: some are sent in 16 bits
 NEAR = 1e-3  # of the largest movement of a tensor
+DECAY = 1e-4  # of the weights themselves, that a step may take off
 NOTHING = 1e-30
 
 
@@ -115,6 +116,8 @@ class Chain:
         if not all(_fits(*tensor) for tensor in tensors):
             raise MisfitError("moved its weights by something else than the mean of the gradients")
         multiples = factors / scales
+        if abs(multiples[1]) > DECAY:
+            raise MisfitError("changed its weights by a part of themselves")
         if self._epoch >= 0:
             self.steps[self._epoch].append(-float(multiples[0]))
         if self._moved is not None:

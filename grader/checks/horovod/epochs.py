@@ -4,7 +4,7 @@ import numpy as np
 
 from course.internal import stalls
 from grader.checks import ending, witnessed
-from grader.checks.horovod.program import COUNTED, WITNESSED, part
+from grader.checks.horovod.program import COUNTED, EPOCHS, WITNESSED, part, target
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
 from grader.checks.training import trained
@@ -40,7 +40,7 @@ def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
                 finding = _training(rank, number, epoch, len(ranks), source)
                 if finding:
                     return finding
-    return _images(runs, source) or witnessed.took_steps(runs, *_steps(WITNESSED[runs.draw].train_batches, 2))
+    return _images(runs, source) or _with_witness(runs)
 
 
 @part.check(
@@ -69,6 +69,12 @@ def validation_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
             if _cut_short(rank, 0) and epochs[0].validation_steps < 3 * (COUNTED.test_batches // len(ranks)):
                 return _no_epoch(rank)
     return None
+
+
+def _with_witness(runs: HorovodRuns) -> Finding | None:
+    """Whether the rank next to a witness took its share of steps, in each epoch until its own metrics stop it."""
+    epochs = EPOCHS if target(runs.draw) > 1 else 1
+    return witnessed.took_steps(runs, *_steps(WITNESSED[runs.draw].train_batches, 2), epochs)
 
 
 def _steps_line(ranks: list[HorovodRank], source: Source) -> int | None:
@@ -231,6 +237,10 @@ def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
         epochs = [len(rank.facts.fits[0].epochs) for rank in ranks]
         if len(set(epochs)) > 1:
             return Finding(_stops(ranks, epochs), line)
+        ended = any(rank.error or rank.ended_for for rank in ranks)
+        right = len(rights[0].facts.fits[0].epochs)
+        if epochs[0] != right and not ended:
+            return Finding(f"The ranks stop after {epochs[0]} epochs ({ranks[0].topology}). Expected: {right}.", line)
         apart = ending.deadlock(ranks) or ending.torn(ranks) or ""
         if stalls.METRICS in apart:
             return Finding(apart, line, explains=True)

@@ -68,9 +68,13 @@ COUNTED = TrainingSize(9, 6, 3)
 
 def vary(cluster: Topology, draw: int) -> Topology:
     """Return the cluster with a witness as it is in the run of this number."""
-    target = TARGETS[draw % len(TARGETS)]
-    arguments = WITNESSED[draw].arguments(NO_BLOCKS, EPOCHS) + flags(target_accuracy=target, patience=1)
-    return msgspec.structs.replace(cluster, arguments=arguments, witness=Witness(0, first=1 if target > 1 else 2))
+    arguments = WITNESSED[draw].arguments(NO_BLOCKS, EPOCHS) + flags(target_accuracy=target(draw), patience=1)
+    return msgspec.structs.replace(cluster, arguments=arguments, witness=Witness(0, first=1 if target(draw) > 1 else 2))
+
+
+def target(draw: int) -> float:
+    """Return the accuracy to stop at in the run of this number."""
+    return TARGETS[draw % len(TARGETS)]
 
 
 part.vary = vary

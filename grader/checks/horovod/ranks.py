@@ -336,8 +336,8 @@ def _differs(zero: HorovodRank, rank: HorovodRank, right: HorovodRank, source: S
         if callback in first.callbacks and callback not in own.callbacks and callback not in of_others:
             message = f"{rank.where} trains without {callback}, which rank 0 has. Expected: on all ranks, as before."
             return Finding(message, source.line_of(callback, "callbacks"))
-    if set(own.log_dirs) & set(first.log_dirs):
-        message = f"{rank.where} writes TensorBoard's logs where rank 0 writes its own. Expected: rank 0 alone does."
+    if own.log_dirs:
+        message = f"{rank.where} writes TensorBoard's logs, too. Expected: rank 0 alone does."
         return Finding(message, source.line_of("TensorBoard"))
     if _validates(first) and not (_validates(own) or cut_short):
         message = f"{rank.where} never validates, and rank 0 does. Expected: all ranks do the same work."

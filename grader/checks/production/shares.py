@@ -11,7 +11,7 @@ from itertools import combinations, product
 
 from grader.checks import witnessed
 from grader.checks.part import Finding
-from grader.checks.production.program import FIRST, SHARED, VAL_BATCH, part
+from grader.checks.production.program import FIRST, SHARED, VAL_BATCH, WITNESSED_EPOCHS, part
 from grader.checks.production.staging import staged
 from grader.checks.training import trained
 from grader.facts import Epoch
@@ -173,7 +173,8 @@ def share_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
                     f"{drawn.lengths[0]}. Expected: as many steps as its share has batches, or what is left of a "
                 )
                 return Finding(f"{message}share is taken in the next epoch.", line)
-    return witnessed.took_steps(runs, TRAIN_IMAGES // 2 // BATCH, -(-TRAIN_IMAGES // 2 // BATCH))
+    share = TRAIN_IMAGES // 2 // BATCH, -(-TRAIN_IMAGES // 2 // BATCH)
+    return witnessed.took_steps(runs, *share, WITNESSED_EPOCHS)
 
 
 @part.check(

@@ -4,6 +4,7 @@ So this runs in a process of its own, with a limit on what it may use up: see gr
 odd data cost their own submission alone.
 """
 
+import contextlib
 import signal
 from typing import Any
 
@@ -78,7 +79,8 @@ def decide(case: Case) -> Decision | None:
     if drawing and case.figure:
         from grader.report import figures  # matplotlib takes half a second to import
 
-        decision.figure = figures.draw(drawing, runs)
+        with contextlib.suppress(ValueError, OverflowError):  # of numbers that cannot be drawn: a figure less
+            decision.figure = figures.draw(drawing, runs)
     return decision
 
 

@@ -212,7 +212,7 @@ class Announcement(Struct):
     """What a rank is about to do, or has just done; of the process of the script, so untrusted."""
 
     # A collective of Horovod's that the rank is about to call; "object", which it is about to receive, and which is a
-    # list of arrays; "epoch", which begins; "metrics", the rank's own at the end of an epoch; or "weights", all trainable
+    # list of arrays; "epoch", which begins; "metrics", the rank's own at the end of an epoch; "weights", all trainable
     # ones, that the next step begins with.
     what: str
     tensors: list[Tensor] = []  # what goes into the collective, or the weights

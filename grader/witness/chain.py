@@ -116,7 +116,7 @@ class Chain:
         if not all(_fits(*tensor) for tensor in tensors):
             raise MisfitError("moved its weights by something else than the mean of the gradients")
         multiples = factors / scales
-        if abs(multiples[1]) > DECAY:
+        if not abs(multiples[1]) <= DECAY:
             raise MisfitError("changed its weights by a part of themselves")
         if self._epoch >= 0:
             self.steps[self._epoch].append(-float(multiples[0]))

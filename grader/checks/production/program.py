@@ -11,7 +11,7 @@ from grader.runner.synthetic_data import CLASSES
 part = Part("imagenet_resnet50.py", "imagenet_resnet50_solution.py", HorovodFacts)
 
 EPOCHS = 2
-WITNESSED_EPOCHS = 1
+WITNESSED_EPOCHS = 2
 BASE_LRS = BASE_LR, 0.008, 0.012, 0.016  # of a training with a witness
 WARMUP_EPOCHS = {"two-hosts": 1, "three-ranks": 2}  # of the clusters that checks of the rate look at
 NEWEST = 10  # after how many epochs the newest checkpoint is that is found again; another one is named after one less

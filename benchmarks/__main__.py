@@ -9,10 +9,9 @@ import click
 
 from benchmarks import busy, classes, course_run, grading, judging, mutants, scaling, setup, verdicts
 from course.figures.style import GREY, plots, rank_colour
-from tests.corpus import PARTS
 
 RESULTS = Path(__file__).with_name("results.json")
-VERDICTS = {f"verdicts-{part}": part for part in PARTS}
+VERDICTS = {f"verdicts-{part}": part for part in verdicts.ROWS}
 BENCHMARKS = {
     "setup": setup.measure,
     "course": course_run.measure,

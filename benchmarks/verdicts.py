@@ -12,8 +12,10 @@ from rich.progress import track
 from course import steps
 from grader.classroom import verdicts
 from grader.report.data import Report
+from tests.attacks.forgeries import FORGERIES
 from tests.corpus import PARTS
 
+ROWS = {**PARTS, "forgeries": FORGERIES}
 TURNS = Path(__file__).with_name("turns")
 JOBS = 2
 
@@ -22,10 +24,10 @@ def measure(part: str, times: int) -> dict:
     """Return {"scripts", "times", "wrong": [names of those judged wrongly], "unlike": [those whose reports differed]}.
 
     Args:
-        part: a key of tests.corpus.PARTS.
+        part: a key of ROWS.
         times: how often to judge each script.
     """
-    rows = PARTS[part]
+    rows = ROWS[part]
     stores = [verdicts.Store(TURNS / str(turn)) for turn in range(times)]
 
     def judged(order: tuple) -> Report:

@@ -4,9 +4,9 @@ Each is a program as it was before the step, or one of which a line is undone, w
 after the recorder that shares its process, after the reading of its text, or after the numbers that are compared.
 """
 
-from dataclasses import dataclass
-
 from course.steps import get
+from tests.attacks.around_witness import AROUND
+from tests.attacks.forgery import Forgery
 from tests.corpus.hostile import AFTER_INIT, inside
 
 BROADCAST = "callbacks.append(hvd.callbacks.BroadcastGlobalVariablesCallback(0))\n"
@@ -14,20 +14,6 @@ AVERAGE = "callbacks.append(hvd.callbacks.MetricAverageCallback())\n"
 WRAPPED = "opt = hvd.DistributedOptimizer(opt)\n"
 LOSS = 'loss="sparse_categorical_crossentropy", '
 FIT = "model.fit(\n"
-
-
-@dataclass(frozen=True)
-class Forgery:
-    """A script that must not pass."""
-
-    name: str
-    kind: str  # its class
-    step: int  # that it is judged for
-    text: str
-
-    def __str__(self) -> str:
-        """Return its class and name."""
-        return f"{self.kind}: {self.name}"
 
 
 def at_start(number: int, code: str) -> str:
@@ -170,4 +156,4 @@ NUMBERS = [
     Forgery("a metric of one's own behind a copy", "numbers", 6, without(6, AVERAGE, OWN_METRIC, "callbacks = []\n").replace("StopAtAccuracy(args.target_accuracy, args.patience)", "Stop()")),
 ]  # fmt: skip
 
-FORGERIES = [*AT_THE_RECORDER, *TEXTS, *NUMBERS]
+FORGERIES = [*AT_THE_RECORDER, *TEXTS, *NUMBERS, *AROUND]

@@ -85,12 +85,12 @@ def decide(case: Case) -> Decision | None:
 
 
 def failed(step: int, why: str, line: int | None = None) -> Decision:
-    """Return the decision on a script that there is nothing to compare of, through its own fault."""
+    """Return the decision on a script whose own fault it is that nothing can be compared."""
     return Decision("failed", _unjudged(step, ending.outcome("failed", step, why, line)))
 
 
 def undecided(step: int, why: str) -> Decision:
-    """Return that there is no decision, through no fault of the script's."""
+    """Return no decision, where the script is not at fault."""
     return Decision("not_graded", _unjudged(step, ending.outcome("error", step, why)))
 
 

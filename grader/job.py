@@ -111,7 +111,7 @@ class Order(msgspec.Struct, frozen=True):
     """What the fork server is asked to fork for."""
 
     sandbox: int | None  # the process to enter the submission's sandbox by; None where there is none
-    beside: int | None  # the process to enter a witness's sandbox by
+    other: int | None  # the process to enter a witness's sandbox by
     witnessed: Topology | None  # that the witness is a rank of, if one is wanted
 
 

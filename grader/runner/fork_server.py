@@ -62,7 +62,7 @@ def _fork(message: bytes, pipes: list[int]) -> None:
     if os.fork() == 0:
         do_job(order.sandbox, pipes[0], pipes[1], theirs.detach() if theirs else None)
     if order.witnessed and ours and os.fork() == 0:
-        attend(order.beside, order.witnessed, ours.detach(), pipes[2])
+        attend(order.other, order.witnessed, ours.detach(), pipes[2])
     for end in (ours, theirs):
         if end:
             end.close()

@@ -180,8 +180,8 @@ class Pool:
                 with _no_verdict():
                     network = stack.enter_context(sandbox.network())
                     process = stack.enter_context(sandbox.made(self.data, network))
-                    beside = stack.enter_context(sandbox.made(self.data, network)) if witnessed else None
-                yield Order(process, beside, witnessed), "/tmp"
+                    other = stack.enter_context(sandbox.made(self.data, network)) if witnessed else None
+                yield Order(process, other, witnessed), "/tmp"
         else:
             with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
                 try:

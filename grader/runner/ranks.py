@@ -158,8 +158,8 @@ def fork(job: Job, topology: Topology, entry: Entry, link: int | None) -> list[R
     for number in topology.numbers:
         pipes = {name: os.pipe() for name in (*STREAMS, "orders")}
         board = mmap.mmap(-1, BOARD)
-        beside = link if topology.witness else None
-        place = Place(number, topology, folder / job.name, board, pipes["facts"][1], pipes["orders"][0], beside)
+        own_link = link if topology.witness else None
+        place = Place(number, topology, folder / job.name, board, pipes["facts"][1], pipes["orders"][0], own_link)
         pid = os.fork()
         if pid == 0:
             _be_rank(entry, place, pipes["stdout"][1], pipes["stderr"][1])

@@ -33,7 +33,7 @@ class Chain:
     """
 
     def __init__(self) -> None:
-        """Begin with weights that nobody knows yet."""
+        """Begin before any weights are known."""
         self.started = False
         self.steps: list[list[float | None]] = []
         self.momenta: list[float] = []

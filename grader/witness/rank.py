@@ -1,7 +1,7 @@
 """Be a rank of the course's own, next to the rank of a submission, which is in another sandbox.
 
 The rank announces each collective that it is about to call. The witness calls the same one, with numbers of its own
-that nobody can guess, and sees what comes out. Whatever names, order and kinds of collectives a script uses, the
+that cannot be guessed, and sees what comes out. Whatever names, order and kinds of collectives a script uses, the
 witness follows. A rank that announces something else than it does gets no further, or does not fit.
 """
 
@@ -75,7 +75,7 @@ class Companion:
     """Takes part in what a rank announces, and notes what it sees."""
 
     def __init__(self, witness: Witness):
-        """Draw what nobody can guess."""
+        """Draw the epoch in which training is to stop."""
         self.rank, self.random, self.chain = witness.rank, np.random.default_rng(), Chain()
         self.met = False
         self.misfit = ""
@@ -101,7 +101,7 @@ class Companion:
     def work(self, rank: socket.socket) -> None:
         """Do what the rank announces, until it has ended.
 
-        Whatever is wrong with it, the witness goes on, or the rank would wait for it.
+        Whatever is wrong with it, the witness continues, or the rank would wait for it.
         """
         import horovod.tensorflow as hvd
 

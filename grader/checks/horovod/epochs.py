@@ -13,6 +13,7 @@ from grader.job import BATCH
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
 
+FULL = 3 / 4  # of an epoch's batches, in images: the last batch of a share may be smaller
 BLURRED = 0.015  # of the range of all images' greys: what augmentation may do to one
 
 # --- Step 5 -----------------------------------------------------------------------------------------------------------
@@ -130,7 +131,7 @@ def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: S
             line,
             explains=bool(rank.error),  # where data run out, a metric may be missing that the script relies on
         )
-    few = bool(epoch.images) and not cut_short and len(epoch.images) < least * BATCH
+    few = bool(epoch.images) and not cut_short and len(epoch.images) < FULL * least * BATCH
     if few or len(epoch.images) > most * BATCH:
         return Finding(
             f"{where} trains on {len(epoch.images)} images, in {epoch.steps} steps. Expected: "

@@ -4,6 +4,7 @@ import ast
 import re
 
 from grader.checks import witnessed
+from grader.checks.horovod.output import own_errors
 from grader.checks.horovod.program import FEW, SHORT_OF_GPUS, part
 from grader.checks.part import Finding
 from grader.checks.training import trained
@@ -14,12 +15,6 @@ from grader.runs import HorovodRank, HorovodRuns
 # Where these are missing, it is for the steps that bring them to say so.
 METRIC_AVERAGE = "MetricAverageCallback"
 OF_LATER_STEPS = {"BroadcastGlobalVariablesCallback", METRIC_AVERAGE}
-
-# A line of a library's: of a warning's text or source, or of TensorFlow's log.
-WARNING = re.compile(
-    r"[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):(tensorflow|absl):|\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+: [IWEF] "
-    r"|[IWEF]\d{4} |\[\d"
-)
 
 # --- Step 1 -----------------------------------------------------------------------------------------------------------
 
@@ -272,7 +267,7 @@ def others_are_silent(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
     Looks at what the host saw on each rank's standard output and error, but for warnings of libraries.
     """
     for rank in runs.ranks():
-        said = rank.number and (rank.stdout.strip() or _own_errors(rank))
+        said = rank.number and (rank.stdout.strip() or own_errors(rank))
         if said:
             line = _line_of_output(rank, source)
             shown = said.splitlines()[0].split("\r")[-1].replace("\b", "").strip()
@@ -299,17 +294,6 @@ def same_work(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
             if finding:
                 return finding
     return trained(runs.ranks())
-
-
-def _own_errors(rank: HorovodRank) -> str:
-    """Return what the script itself wrote to standard error."""
-    own, warned = [], False
-    for line in rank.stderr.splitlines():
-        if line.strip() and not line[0].isspace():  # what is indented belongs to the line above
-            warned = bool(WARNING.match(line))
-        if line.strip() and not warned:
-            own.append(line)
-    return "\n".join(own)
 
 
 def _line_of_output(rank: HorovodRank, source: Source) -> int | None:

@@ -1,0 +1,22 @@
+"""What a script itself wrote to standard error, without the warnings and logs of libraries."""
+
+import re
+
+from grader.runs import HorovodRank
+
+# A line of a library's: of a warning's text or source, or of TensorFlow's log.
+WARNING = re.compile(
+    r"[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):(tensorflow|absl):|\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+: [IWEF] "
+    r"|[IWEF]\d{4} |\[\d"
+)
+
+
+def own_errors(rank: HorovodRank) -> str:
+    """Return what the script itself wrote to standard error."""
+    own, warned = [], False
+    for line in rank.stderr.splitlines():
+        if line.strip() and not line[0].isspace():  # what is indented belongs to the line above
+            warned = bool(WARNING.match(line))
+        if line.strip() and not warned:
+            own.append(line)
+    return "\n".join(own)

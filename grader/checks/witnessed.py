@@ -74,10 +74,10 @@ def took_weights(runs: HorovodRuns) -> Finding | None:
     return None if seen.started else _unclear(rank, "did not take its weights over")
 
 
-def took_steps(runs: HorovodRuns, least: int, most: int, epochs: int) -> Finding | None:
+def took_steps(runs: HorovodRuns, least: int, most: int, epochs: Collection[int]) -> Finding | None:
     """Whether each epoch of the script's rank had so many steps in which it exchanged gradients with the witness.
 
-    There have to be so many epochs, unless the mean of the metrics says when to stop.
+    There has to be one of these numbers of epochs, unless the mean of the metrics says when to stop.
     """
     rank, seen = _seen(runs)
     stop = _trained(rank, seen)
@@ -86,7 +86,7 @@ def took_steps(runs: HorovodRuns, least: int, most: int, epochs: int) -> Finding
     wrong = next((len(epoch) for epoch in seen.steps if not least <= len(epoch) <= most), None)
     if wrong is not None:
         return _unclear(rank, f"took {wrong} steps in an epoch")
-    if len(seen.steps) not in (epochs, seen.last):
+    if len(seen.steps) not in (*epochs, seen.last):
         return _unclear(rank, f"trained for {_epochs(len(seen.steps))}")
     return None
 

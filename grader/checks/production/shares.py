@@ -174,7 +174,7 @@ def share_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
                 )
                 return Finding(f"{message}share is taken in the next epoch.", line)
     share = TRAIN_IMAGES // 2 // BATCH, -(-TRAIN_IMAGES // 2 // BATCH)
-    return witnessed.took_steps(runs, *share, WITNESSED_EPOCHS)
+    return witnessed.took_steps(runs, *share, (WITNESSED_EPOCHS,))
 
 
 @part.check(

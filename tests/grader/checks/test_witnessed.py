@@ -20,7 +20,7 @@ CHECKS = {
     "means": lambda runs: witnessed.applies_means(runs, RIGHT, {0.01}),
     "rates": lambda runs: found if isinstance(found := witnessed.rates(runs), Finding) else None,
     "weights": witnessed.took_weights,
-    "steps": lambda runs: witnessed.took_steps(runs, 2, 2, 2),
+    "steps": lambda runs: witnessed.took_steps(runs, 2, 2, (2,)),
     "stopped": lambda runs: witnessed.stopped(runs, 5),
 }
 
@@ -57,7 +57,7 @@ def test_what_the_witness_did_not_see_is_unclear(check, seen, message):
 
 
 def test_an_epoch_of_other_steps_is_unclear_where_the_rank_reports_it_too():
-    found = witnessed.took_steps(made(), 3, 3, 2)
+    found = witnessed.took_steps(made(), 3, 3, (2,))
     assert found.unclear and "took 2 steps in an epoch" in found.message
 
 

@@ -102,8 +102,11 @@ class Pool:
                 if self.sandboxed and self.at_desk is None:
                     network = self.desk.enter_context(sandbox.network())
                     self.at_desk = self.desk.enter_context(sandbox.made(self.data, network, WHOLE))
-            with _no_verdict():
-                (decision,) = _exchange(server, {"sandbox": self.at_desk}, case, [LONGEST_DECISION])
+            try:
+                with _no_verdict():
+                    (decision,) = _exchange(server, {"sandbox": self.at_desk}, case, [LONGEST_DECISION])
+            except OverrunError:  # its processor time is limited: the machine has none to give
+                raise NoVerdictError("The machine was too busy to decide: judge it again.") from None
         if ENDED not in decision:
             return decision
         if json.loads(decision[decision.index(ENDED) :])["ended"] == -signal.SIGXCPU:
@@ -128,7 +131,7 @@ class Pool:
             server = self._ready(OF_RUNS)
             job = Job(script, name, folder, seconds, self._placed(topologies), _programs(topologies))
             with _no_verdict():
-                found = _exchange(server, order, msgspec.json.encode(job), [seconds + MARGIN, MARGIN])
+                found = _exchange(server, order, msgspec.json.encode(job), [seconds + MARGIN, 3 * MARGIN])
         return Ran(*found)
 
     def _ready(self, module: str) -> ForkServer:

@@ -23,7 +23,7 @@ from grader.witness.chain import Chain, MisfitError
 MESSAGE = 16 * 2**20  # bytes
 KINDS = "float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"
 FEW = 64  # values at most in metrics that are averaged at once
-LEAVE = 2  # seconds for a collective to come back once the rank has ended
+LEAVE = 5  # seconds for a collective to come back once the rank has ended
 NOISE = 0.5  # of the witness's gradients, relative to the rank's
 SPREAD = 0.05  # of the witness's weights, relative to the rank's
 HIGH = 8.0, 16.0  # by so much the witness's metrics are above the rank's, or below

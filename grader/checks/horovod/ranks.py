@@ -322,7 +322,7 @@ def _differs(zero: HorovodRank, rank: HorovodRank, right: HorovodRank, source: S
             return Finding(message, source.line_of(callback, "callbacks"))
     # From step 5 on, it is for that step to say so.
     if own.steps_per_epoch != first.steps_per_epoch and should.steps_per_epoch == FEW.train_batches and not cut_short:
-        message = f"{rank.where} takes {own.steps_per_epoch} steps per epoch, and rank 0 {first.steps_per_epoch}."
+        message = f"{rank.where} has steps_per_epoch={own.steps_per_epoch}, and rank 0 {first.steps_per_epoch}."
         return Finding(f"{message} Expected: all ranks do the same work.", source.line_of("steps_per_epoch", "fit"))
     if own.log_dirs:
         message = f"{rank.where} writes TensorBoard's logs, too. Expected: rank 0 alone does."

@@ -102,6 +102,10 @@ ERROR = {"error": "ValueError: odd", "error_line": 3, "exit": 1}
             None,
         ),
         (ranks.others_are_silent, rank(1, stderr="\nbatch 3"), "prints too: “batch #”. Expected: rank 0 alone", None),
+        (ranks.others_are_silent, rank(1, stderr="  rank 1: loss 0.5"), "prints too: “rank #: loss #”", None),
+        (ranks.others_are_silent, rank(1, stderr="2026-11-23 12:00:00,123 loss"), "prints too", None),
+        (ranks.same_work, rank(1, fits=[fit(log_dirs=["logs/1"])]), "writes TensorBoard's logs, too", 5),
+        (ranks.same_work, rank(1, fits=[fit(steps=1)]), "has steps_per_epoch=1, and rank 0 4. Expected", 7),
         (ranks.same_work, rank(1, fits=[]), "ends without training. Expected: all ranks train", 6),
         (
             ranks.same_work,

@@ -20,7 +20,7 @@ def met(runs: HorovodRuns) -> Finding | None:
     """Whether the script's rank and the witness initialised Horovod together."""
     rank, seen = _seen(runs)
     if not rank:
-        return _not_run()
+        return _not_run(runs)
     return None if seen.met else _unclear(rank, "did not initialise Horovod with it")
 
 
@@ -33,8 +33,10 @@ def applies_means(runs: HorovodRuns, expected: HorovodRuns, rates: Collection[fl
         rates: the learning rates that are right, of which a step may have any.
     """
     rank, seen = _seen(runs)
+    if not rank:
+        return _not_run(runs)
     stop = _trained(rank, seen)
-    if stop or not rank:
+    if stop:
         return stop
     for rate in (rate for epoch in seen.steps for rate in epoch if rate is not None):
         if not any(abs(rate - right) <= NEAR * right for right in rates):
@@ -49,15 +51,17 @@ def applies_means(runs: HorovodRuns, expected: HorovodRuns, rates: Collection[fl
     return None
 
 
-def rates(runs: HorovodRuns) -> tuple[str, list[list[float]]] | Finding:
+def rates(runs: HorovodRuns) -> tuple[str, list[list[float]]] | Finding | None:
     """Return the learning rates at which the script's rank applied the means of gradients, by epoch, and who it is.
 
-    Where they are not those that it reports, or were not seen, return that.
+    Where they are not those that it reports, or were not seen, return that; None where the script has failed before.
     """
     rank, seen = _seen(runs)
+    if not rank:
+        return _not_run(runs)
     stop = _trained(rank, seen)
-    if stop or not rank:
-        return stop or _not_run()
+    if stop:
+        return stop
     reported = [batch.rate for fit in rank.facts.fits for batch in fit.batches]
     taken = [0.0 if rate is None else rate for epoch in seen.steps for rate in epoch]
     for number, (rate, said) in enumerate(zip_longest(taken, reported, fillvalue=0.0), 1):
@@ -70,7 +74,7 @@ def took_weights(runs: HorovodRuns) -> Finding | None:
     """Whether the script's rank took the witness's weights over."""
     rank, seen = _seen(runs)
     if not rank:
-        return _not_run()
+        return _not_run(runs)
     return None if seen.started else _unclear(rank, "did not take its weights over")
 
 
@@ -80,8 +84,10 @@ def took_steps(runs: HorovodRuns, least: int, most: int, epochs: Collection[int]
     There has to be one of these numbers of epochs, unless the mean of the metrics says when to stop.
     """
     rank, seen = _seen(runs)
+    if not rank:
+        return _not_run(runs)
     stop = _trained(rank, seen)
-    if stop or not rank:
+    if stop:
         return stop
     wrong = next((len(epoch) for epoch in seen.steps if not least <= len(epoch) <= most), None)
     if wrong is not None:
@@ -95,7 +101,7 @@ def stopped(runs: HorovodRuns, line: int | None) -> Finding | None:
     """Whether the script's rank stopped when the mean of both ranks' metrics said so; its own said so before."""
     rank, seen = _seen(runs)
     if not rank:
-        return _not_run()
+        return _not_run(runs)
     if not seen.averaged:
         return _unclear(rank, "did not average its metrics with it")
     if len(seen.steps) != seen.last:
@@ -107,10 +113,8 @@ def stopped(runs: HorovodRuns, line: int | None) -> Finding | None:
     return None
 
 
-def _trained(rank: HorovodRank | None, seen: Testimony) -> Finding | None:
+def _trained(rank: HorovodRank, seen: Testimony) -> Finding | None:
     """Return why the script's rank did not train with the witness to the end, in the steps that it reports, if so."""
-    if not rank:
-        return _not_run()
     if seen.misfit:
         return _unclear(rank, seen.misfit)
     if rank.error or rank.ended_for or rank.exit:
@@ -132,7 +136,10 @@ def _seen(runs: HorovodRuns) -> tuple[HorovodRank | None, Testimony]:
     return (ranks[0] if ranks else None), runs.testimony or Testimony()
 
 
-def _not_run() -> Finding:
+def _not_run(runs: HorovodRuns) -> Finding | None:
+    """Return why there is no testimony. Where a rank had to be ended, the script has failed, whatever is found here."""
+    if any(rank.ended_for for rank in runs.ranks()):
+        return None
     return Finding("Not run next to a rank of the course's own, since the program had to be ended before.", untold=True)
 
 

@@ -8,6 +8,7 @@ import contextlib
 import os
 import re
 import selectors
+import socket
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -44,8 +45,6 @@ def run(job: Job, entry: Entry, later: Callable[[], object], link: int | None = 
     budget, before = Budget(later), _traffic()
     ranks = {topology.name: fork(job, topology, entry, link) for topology in job.topologies}
     told = {topology.name: environments(topology, link) for topology in job.topologies}
-    if link is not None:
-        os.close(link)  # the witness is through when the rank's end of it is closed, too
     results: dict[str, list[Result]] = {}
     for names in _turns(job.topologies):
         for name in names:
@@ -55,6 +54,8 @@ def run(job: Job, entry: Entry, later: Callable[[], object], link: int | None = 
         results |= {name: [rank.result() for rank in ranks[name]] for name in names}
         if any(rank.ended_for in HOPELESS for rank in turn):
             break
+    if link is not None:  # the witness is through, whatever a rank has left behind that still holds this end
+        socket.socket(fileno=link).shutdown(socket.SHUT_RDWR)
     return Answer(results, _traffic() - before)
 
 

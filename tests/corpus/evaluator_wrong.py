@@ -39,7 +39,7 @@ _UNLOADED = """for newest in tf.train.checkpoints_iterator(f"{args.log_dir}/chec
 """
 
 WRONG = (
-    Variant("nothing done at step 16", 16, (), 16, ONCE, check="tf_config", in_ci=True),
+    Variant("nothing done at step 16", 16, (), 16, ONCE, check="tf_config"),
     # 1. The flag
     _wrong("no flag", "flag", (FLAG, ""), (END, "    max_evaluations=args.epochs,\n")),
     _wrong("the flag is ignored", "flag", (END, "    max_evaluations=args.epochs,\n"), in_ci=True),

@@ -32,7 +32,7 @@ model.fit(
 """
 
 CORRECT = (
-    Variant("the solution of step 15", 15, (), in_ci=True),
+    Variant("the solution of step 15", 15, ()),
     Variant(
         "all other roles turned away by name", 15, ((WHO, 'if resolver.task_type in ("worker", "ps", "evaluator"):\n'),)
     ),

@@ -34,7 +34,7 @@ def _images(text: str) -> tuple[str, str]:
 
 
 WRONG = (
-    Variant("nothing done at step 15", 15, (), 15, ONE_GPU, check="tf_config", in_ci=True),
+    Variant("nothing done at step 15", 15, (), 15, ONE_GPU, check="tf_config"),
     # 1. TF_CONFIG, the role, GPUs, the strategy
     _wrong("TF_CONFIG is not checked", "tf_config", (CHECK, "")),
     _wrong("TF_CONFIG is checked after the strategy is made", "tf_config", (CHECK, ""), (STRATEGY, STRATEGY + CHECK)),

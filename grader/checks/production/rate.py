@@ -79,7 +79,7 @@ def warm_up(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
             if len(epochs) < warmup:
                 return _cut_short(rank)
     seen = witnessed.rates(runs)
-    if isinstance(seen, Finding):
+    if seen is None or isinstance(seen, Finding):
         return seen
     where, epochs = seen
     return _warm_up(where, epochs, 1, BASE_LRS[runs.draw], 2 * BASE_LRS[runs.draw])

@@ -45,7 +45,10 @@ def trained(gradients, update, start=None, rate=0.01) -> Runs:
 
 
 several = st.lists(vectors, min_size=2, max_size=5).filter(
-    lambda gradients: np.ptp(np.array(gradients), axis=0).max() > 1 and np.abs(np.sum(gradients, axis=0)).max() > 1
+    lambda gradients: (
+        np.ptp(np.array(gradients), axis=0).max() > max(1, 2 * updates.SPREAD * np.abs(gradients).max())
+        and np.abs(np.sum(gradients, axis=0)).max() > 1
+    )
 )
 
 
@@ -66,6 +69,13 @@ def test_what_the_host_did_not_see_is_no_pass(gradients):
     right, claimed = trained(gradients, lambda rank: mean), trained(gradients, lambda rank: mean)
     claimed.traffic = 10
     assert updates.mean_gradient(claimed, right, NOTHING).unclear
+
+
+def test_ranks_that_compute_the_same_gradients_show_nothing():
+    apart, alike = [[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]], [[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.01]]
+    right = trained(apart, lambda rank: np.mean(apart, axis=0))
+    found = updates.mean_gradient(trained(alike, lambda rank: alike[rank]), right, NOTHING)
+    assert found.unclear and "All ranks compute the same gradients" in found.message
 
 
 @given(several)

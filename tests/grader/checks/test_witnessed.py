@@ -56,6 +56,13 @@ def test_what_the_witness_did_not_see_is_unclear(check, seen, message):
     assert found.unclear and message in found.message
 
 
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_where_a_rank_had_to_be_ended_before_its_reports_are_all_there_is(check):
+    (rank,) = next_to_witness(Runs({})).reserved.popitem()[1]
+    rank.ended_for = "stall"
+    assert check(Runs({"one-host": [rank]})) is None
+
+
 def test_an_epoch_of_other_steps_is_unclear_where_the_rank_reports_it_too():
     found = witnessed.took_steps(made(), 3, 3, (2,))
     assert found.unclear and "took 2 steps in an epoch" in found.message
@@ -73,6 +80,14 @@ def test_a_rank_that_fails_next_to_a_witness_alone_is_unclear():
     runs.reserved[witnessed.NAME][0].error = "EOFError: no input"
     found = CHECKS["means"](runs)
     assert found.unclear and "EOFError: no input" in found.message
+
+
+@pytest.mark.parametrize(("epochs", "right"), [(1, True), (2, False), (3, True), (4, True)])
+def test_a_rank_trains_for_a_number_of_epochs_that_something_explains(epochs, right):
+    steps = ((0.01, 0.01),) * epochs
+    runs = next_to_witness(Runs({}), steps, last=3)
+    found = witnessed.took_steps(runs, 2, 2, (1, 4))
+    assert (found is None) == right and (right or (found.unclear and "trained for 2 epochs" in found.message))
 
 
 def test_a_rank_that_stops_by_its_own_metrics_is_wrong():

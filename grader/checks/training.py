@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from grader.checks.part import Finding
+from grader.facts import Fit
 from grader.job import Topology
+from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns, Runs
 
 # GPUs of a host: more than its ranks, as many as its ranks but fewer than all ranks, none.
@@ -28,6 +30,17 @@ def close(one: Sequence[float] | None, other: Sequence[float] | None, right: Seq
         return False
     difference = np.abs(np.asarray(one, float) - np.asarray(other, float)).max()
     return bool(difference <= CLOSE * max(np.abs(right).max(), 1e-9))
+
+
+def same_loss(fit: Fit, right: Fit, source: Source) -> Finding | None:
+    """Return a Finding where the loss is a multiple of the solution's: each step is so many times as long then."""
+    if fit.loss is None or not right.loss or abs(fit.loss - right.loss) <= CLOSE * right.loss:
+        return None
+    return Finding(
+        f"For the same answers, the loss is {fit.loss / right.loss:.3g} times the solution's. Expected: as before. The "
+        "mean of the gradients is divided by the number of ranks already.",
+        source.line_of("loss", "loss_weights"),
+    )
 
 
 def trained(ranks: Iterable[HorovodRank]) -> Finding | None:

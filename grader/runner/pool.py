@@ -224,11 +224,11 @@ def _exchange(server: ForkServer, order: object, given: bytes, limits: list[floa
         server: the fork server.
         order: for it.
         given: to the fork.
-        limits: for each pipe, the seconds that may pass until all of it has come.
+        limits: for each pipe, the seconds that may pass until all of it has come. The first one is the script's.
 
     Raises:
-        OverrunError: they passed.
-        ServerError: it has ended.
+        OverrunError: the script's seconds have passed.
+        ServerError: it has ended, or what comes by another pipe is late, which is no fault of the script's.
     """
     (read, write), back = os.pipe(), [os.pipe() for _ in limits]
     with contextlib.ExitStack() as stack:
@@ -238,7 +238,11 @@ def _exchange(server: ForkServer, order: object, given: bytes, limits: list[floa
         with contextlib.suppress(BrokenPipeError):  # the fork has ended, and what it wrote says so
             work.write(given)
             work.close()
-        return [_read(answer, seconds) for answer, seconds in zip(answers, limits, strict=True)]
+        found = [_read(answers[0], limits[0])]
+        try:
+            return found + [_read(answer, seconds) for answer, seconds in zip(answers[1:], limits[1:], strict=True)]
+        except OverrunError:
+            raise ServerError("The machine was too busy to see all that the script did: judge it again.") from None
 
 
 def _read(answer: IO[bytes], seconds: float) -> bytes:

@@ -162,6 +162,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             callbacks=[type(callback).__name__ for callback in call.callbacks],
             loss_weights=self.weighted[call.model],
             values=sum(int(weight.shape.num_elements()) for weight in call.model.trainable_weights),
+            loss=_loss_of_answers(call.model),
             steps_per_epoch=None if steps is None else int(steps),
             log_dirs=[str(log.log_dir) for log in call.callbacks if isinstance(log, tf.keras.callbacks.TensorBoard)],
             weights_built=self.built[call.model],
@@ -191,6 +192,21 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             iterations=int(model.optimizer.iterations),
             variables=[variable.name for variable in variables][:1000],
         )
+
+
+def _loss_of_answers(model: Any) -> float | None:
+    """Return the loss that a model was compiled with, of made-up answers to an image of each class."""
+    if model.loss is None:
+        return None
+    classes = model.output_shape[-1]
+    answers = tf.nn.softmax(np.random.default_rng(0).standard_normal((classes, classes)).astype("float32"))
+    try:
+        for right in np.arange(classes)[:, None], np.eye(classes):  # as numbers, or one-hot
+            with contextlib.suppress(Exception):  # it is for the other form, or the script's own
+                return float(model.compiled_loss(tf.constant(right, tf.float32), answers))
+        return None
+    finally:
+        model.compiled_loss.reset_state()
 
 
 def _watch_reads(callback: Callback, fit: Fit) -> None:

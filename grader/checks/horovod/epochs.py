@@ -69,6 +69,9 @@ def validation_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
                     return finding
             if _cut_short(rank, 0) and epochs[0].validation_steps < 3 * (COUNTED.test_batches // len(ranks)):
                 return _no_epoch(rank)
+        repeated = _validation_images(ranks, source)
+        if repeated:
+            return repeated
     return None
 
 
@@ -154,6 +157,19 @@ def _validation(rank: HorovodRank, number: int, epoch: Epoch, size: int, source:
             explains=bool(rank.error),
         )
     return None
+
+
+def _validation_images(ranks: list[HorovodRank], source: Source) -> Finding | None:
+    """Whether the ranks together validate on about the whole test set, and not on a part of it again and again."""
+    images = [image for rank in ranks for image in rank.facts.fits[0].epochs[0].validation_images]
+    test_set = COUNTED.test_batches * BATCH
+    if not images or len(images) < test_set or _different(images) >= FULL * test_set:
+        return None
+    return Finding(
+        f"All ranks together validate on {_different(images)} images ({ranks[0].topology}), again and again. Expected: "
+        f"on all {test_set} of the test set.",
+        source.line_of("validation_data"),
+    )
 
 
 def _count(number: int, what: str) -> str:

@@ -8,7 +8,7 @@ from grader.checks import ending, witnessed
 from grader.checks.horovod.program import part
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
-from grader.checks.training import close, trained
+from grader.checks.training import close, same_loss, trained
 from grader.facts import Batch, Fit
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
@@ -82,7 +82,7 @@ def _optimizer(fit: Fit, right: Fit, source: Source) -> Finding | None:
             "divided by the number of ranks already.",
             source.line_of("loss_weights"),
         )
-    return None
+    return same_loss(fit, right, source)
 
 
 def _traffic(runs: HorovodRuns) -> float:

@@ -10,6 +10,7 @@ import itertools
 from grader.checks import witnessed
 from grader.checks.part import Finding
 from grader.checks.production.program import BASE_LRS, WARMUP_EPOCHS, part
+from grader.checks.training import same_loss
 from grader.facts import Fit
 from grader.job import BASE_LR
 from grader.runner.reading import Source
@@ -31,8 +32,12 @@ def full_rate(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
     untold = None
     for name, ranks in runs.topologies.items():
         full, warmup = BASE_LR * len(ranks), WARMUP_EPOCHS[name]
-        seen = expected.topologies[name][0].facts.fits[0].epochs[warmup:]
+        right = expected.topologies[name][0].facts.fits[0]
+        seen = right.epochs[warmup:]
         for rank in ranks:
+            scaled = same_loss(rank.facts.fits[0], right, source) if rank.facts.fits else None
+            if scaled:
+                return scaled
             epochs = _rates(rank)
             for number, rates in enumerate(epochs[warmup:], warmup + 1):
                 if rates[-1] > rates[0] * (1 + NEAR):

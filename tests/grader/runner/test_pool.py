@@ -19,7 +19,8 @@ from grader import checks, runs
 from grader.checks.training import CLUSTERS
 from grader.facts import Answer, HorovodFacts, Result
 from grader.runner import sandbox
-from grader.runner.pool import OF_RUNS, NoVerdictError, OverrunError, Pool
+from grader.runner.pool import OF_RUNS, NoVerdictError, OverrunError, Pool, _exchange
+from grader.runner.server import ServerError
 from grader.runs import BrokenError
 
 pytestmark = pytest.mark.slow
@@ -146,6 +147,20 @@ def test_no_sandbox_is_no_verdict(pool, monkeypatch):
     monkeypatch.setattr(sandbox, "bwrap", lambda: "/bin/false")
     with pytest.raises(NoVerdictError, match="No sandbox could be made"):
         pool.run("print()", "script.py", CLUSTERS)
+
+
+@pytest.mark.parametrize(("late", "error"), [(0, OverrunError), (1, ServerError)])
+def test_only_what_the_script_s_own_pipe_brings_late_counts_against_the_script(late, error):
+    class Server:
+        def send(self, order, pipes):
+            self.kept = pipes.pop(1 + late)
+            for pipe in pipes:
+                os.close(pipe)
+
+    server = Server()
+    with pytest.raises(error):
+        _exchange(server, {}, b"", [0.01, 0.01])
+    os.close(server.kept)
 
 
 def test_a_busy_machine_makes_a_script_slower_and_does_not_end_it(pool):

@@ -1,4 +1,4 @@
-"""How well the finished program scales: one rank on one core beside two ranks on two, in turns."""
+"""How well the finished program scales: one rank on one core compared with two ranks on two, alternately."""
 
 import json
 import runpy

@@ -46,14 +46,18 @@ def run(chosen: list[steps.Step], np: int, profile: str, data_dir: str | None, o
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
+@click.option("--instructor", is_flag=True, help="Show nbgrader's pages for instructors, too.")
 @click.argument("arguments", nargs=-1)
-def lab(arguments: tuple[str, ...]) -> None:
+def lab(instructor: bool, arguments: tuple[str, ...]) -> None:
     """Put the starters in place and open JupyterLab on the lessons, with these ARGUMENTS."""
     for step in steps.STEPS:
         if step.script == Path(step.script).name:
             exercise.start(step.number, step.notebook.parent)
     (steps.ROOT / "assignments").mkdir(exist_ok=True)  # where nbgrader puts fetched assignments
     os.environ.update(launch.environment(np=2))
+    if not instructor:
+        hiding = steps.ROOT / "course" / "internal" / "for_learners"
+        os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(hiding), os.environ.get("JUPYTER_CONFIG_PATH", "")])
     os.chdir(steps.ROOT)  # not the lessons' folder: nbgrader's pages need the class's other folders
     opened = "--LabApp.default_url=/lab/tree/notebooks"
     os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, *arguments])

@@ -1,4 +1,4 @@
-"""A learner's own file: put in place from the starter, never overwritten, and shown beside the solution."""
+"""A learner's own file: put in place from the starter, never overwritten, and shown next to the solution."""
 
 import difflib
 import html
@@ -16,7 +16,7 @@ def start(number: int, directory: str | Path = ".", fresh: bool = False) -> None
     Args:
         number: the step.
         directory: where the step's notebook is.
-        fresh: begin again; the present file is kept beside it as a backup.
+        fresh: begin again; the present file is kept next to it as a backup.
     """
     step = steps.get(number)
     path = Path(directory) / step.script
@@ -30,7 +30,7 @@ def start(number: int, directory: str | Path = ".", fresh: bool = False) -> None
 
 
 def _free_name(path: Path) -> Path:
-    """Return a name beside the file that nothing has yet: name.backup_1.py, name.backup_2.py, ..."""
+    """Return an unused name next to the file: name.backup_1.py, name.backup_2.py, ..."""
     number = 1
     while (backup := path.with_suffix(f".backup_{number}{path.suffix}")).exists():
         number += 1

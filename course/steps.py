@@ -61,7 +61,7 @@ def _imagenet(number: int, title: str) -> Step:
 
 STEPS = (
     Step(0, "From one process to many", "fashion_mnist.py", "fashion_mnist.py", "fashion_mnist.py"),
-    _fashion_mnist(1, "Initialise Horovod, one GPU a process"),
+    _fashion_mnist(1, "Initialise Horovod, one GPU per process"),
     _fashion_mnist(2, "Let one rank speak"),
     _fashion_mnist(3, "Average the gradients"),
     _fashion_mnist(4, "Start from the same weights"),
@@ -108,7 +108,7 @@ STEPS = (
     ),
     Step(
         16,
-        "An evaluator beside the training",
+        "An evaluator next to the training",
         "parameter_server/evaluate_once.py",
         "parameter_server/evaluator.py",
         "evaluator.py",

@@ -117,7 +117,7 @@ def _unfinished(outcome: Outcome) -> Outcome:
 def _out_of_place(number: int, source: Source) -> Outcome:
     where = "; ".join(f"line {line} {what}" for line, what in source.suspicious[:5])
     message = f"Needs manual review: the script does something that no step calls for: {where}."
-    name = "Nothing in the script is out of place"
+    name = "Nothing in the script is unexpected"
     return Outcome(name, number, "error", 0, 0, message, "", source.suspicious[0][0])
 
 

@@ -193,7 +193,7 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     remains: list[str] = []  # the folders that this worker wrote to, but for backups, and that are there at its end
     evaluations: Annotated[list[Projection], Meta(max_length=1000)] = []  # the weights that were evaluated
     evaluated: Annotated[list[Annotated[list[int], Meta(max_length=64)]], Meta(max_length=1000)] = []  # on these images
-    checkpoints: Annotated[list[Checkpoint], Meta(max_length=20)] = []  # that there are at the end
+    checkpoints: Annotated[list[Checkpoint], Meta(max_length=20)] = []  # left at the end
     logs: list[str] = []  # the files for TensorBoard that this process wrote
     error: Error | None = None
 

@@ -7,6 +7,7 @@ from nbgrader.preprocessors import (
     OverwriteCells,
     OverwriteKernelspec,
 )
+from nbgrader.validator import Validator
 
 from course.steps import ROOT, STEPS
 from grader.classroom import autograde, intake, release
@@ -39,5 +40,8 @@ c.Autograde.autograde_preprocessors = [
     CheckCellMetadata,
 ]
 
+# Validate's list of preprocessors is no setting. This file may be read more than once.
+if release.AddChecks not in Validator.preprocessors.default():
+    Validator.preprocessors.default_args = ([release.AddChecks, *Validator.preprocessors.default()],)
 c.Execute.timeout = 600  # seconds a cell, for Validate, which runs a learner's lesson on the learner's machine
 c.FormgradeExtension.debug = False  # or it warns that it cannot show settings such as these

@@ -32,7 +32,7 @@ if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/ma
         flock 9
         [ -x "$root/.tools/bin/uv" ] || "$python" -m pip install --quiet --disable-pip-version-check \
             --root-user-action=ignore --target "$root/.tools" "uv==$uv_version" || stop "uv could not be installed with pip: see above."
-        # Compiled once here, TensorFlow is imported in half the time, also where nobody may write into .venv any more.
+        # Compiled once here, TensorFlow is imported in half the time, also where .venv cannot be written to any more.
         "$root/.tools/bin/uv" sync --compile-bytecode --quiet --project "$root" --frozen --python "$python" --extra "$extra" ||
             stop "uv could not make the environment: see above. If Horovod's build failed, 'uv cache clean horovod' and a second try rule out a stale one."
         rm -f "$root"/.venv/made-from.*

@@ -201,8 +201,8 @@ opt = tf.keras.optimizers.SGD(learning_rate=args.base_lr)
 
 model.compile(loss="sparse_categorical_crossentropy", optimizer=opt, metrics=["accuracy"])
 
-# The iterators go on without end, but Keras takes them for Sequences and would stop after one pass.
-# Wrapped in plain generators they last for as many steps as fit() is told to take.
+# The iterators are endless, but Keras takes them for Sequences and would stop after one pass.
+# Wrapped in plain generators they last for as many steps as fit() is given.
 model.fit(
     (batch for batch in train_iter),
     # TODO: Step 5: share the steps of an epoch among the ranks

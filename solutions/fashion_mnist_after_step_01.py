@@ -45,11 +45,11 @@ args = parser.parse_args()
 if args.seed is not None:
     tf.keras.utils.set_random_seed(args.seed)
 
-# Step 1: one GPU a process. The local rank counts the processes of this host, as GPU numbers count its GPUs.
+# Step 1: one GPU per process. The local rank counts the processes of this host, as GPU numbers count its GPUs.
 gpus = tf.config.list_physical_devices("GPU")
 if gpus:
     if hvd.local_size() > len(gpus):
-        raise SystemExit(f"{hvd.local_size()} ranks on a host with {len(gpus)} GPUs: start one rank a GPU")
+        raise SystemExit(f"{hvd.local_size()} ranks on a host with {len(gpus)} GPUs: start one rank per GPU")
     gpu = gpus[hvd.local_rank()]
     tf.config.set_visible_devices(gpu, "GPU")
     tf.config.experimental.set_memory_growth(gpu, True)  # take memory as it is needed, not all of it at once
@@ -210,8 +210,8 @@ opt = tf.keras.optimizers.SGD(learning_rate=args.base_lr)
 
 model.compile(loss="sparse_categorical_crossentropy", optimizer=opt, metrics=["accuracy"])
 
-# The iterators go on without end, but Keras takes them for Sequences and would stop after one pass.
-# Wrapped in plain generators they last for as many steps as fit() is told to take.
+# The iterators are endless, but Keras takes them for Sequences and would stop after one pass.
+# Wrapped in plain generators they last for as many steps as fit() is given.
 model.fit(
     (batch for batch in train_iter),
     # TODO: Step 5: share the steps of an epoch among the ranks

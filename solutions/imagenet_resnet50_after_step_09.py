@@ -1,9 +1,9 @@
-"""Train ResNet50 on folders of images with Keras and Horovod: one process a GPU, on one host or many.
+"""Train ResNet50 on folders of images with Keras and Horovod: one process per GPU, on one host or many.
 
     mpirun -np 8 python imagenet_resnet50.py --data-url s3://data/imagenet --train-url s3://results/run-1
     mpirun -np 2 python imagenet_resnet50.py --data-url images --model small --image-size 32 --classes 10 --epochs 2
 
-The data have a folder of images for each class, in train/ and in val/. Started again, it goes on from its newest
+The data have a folder of images for each class, in train/ and in val/. Started again, it resumes from its newest
 checkpoint. The network is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
 """
 
@@ -74,7 +74,7 @@ if hvd.local_rank() == 0:
         print(error)
         failures = 1
 
-# Step 8: nobody goes on before all hosts have their data, and if one has not, nobody does.
+# Step 8: no rank continues before all hosts have their data. If one has not, all ranks end.
 failures = int(hvd.allreduce(tf.constant(failures), op=hvd.Sum, name="data are here"))
 if failures:
     raise SystemExit(f"Rank {hvd.rank()} ends: the data did not get to {failures} of the hosts.")
@@ -158,7 +158,7 @@ def newest_checkpoint():
 
 # TODO: Step 10: write a callback that saves a checkpoint under its name only once the file is whole
 
-# TODO: Step 10: let rank 0 alone look for a checkpoint, and tell its epoch to all
+# TODO: Step 10: let rank 0 alone look for a checkpoint, and send its epoch to all
 initial_epoch = newest_checkpoint()
 
 # --- Training ---------------------------------------------------------------------------------------------------------

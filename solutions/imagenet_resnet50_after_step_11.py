@@ -1,9 +1,9 @@
-"""Train ResNet50 on folders of images with Keras and Horovod: one process a GPU, on one host or many.
+"""Train ResNet50 on folders of images with Keras and Horovod: one process per GPU, on one host or many.
 
     mpirun -np 8 python imagenet_resnet50.py --data-url s3://data/imagenet --train-url s3://results/run-1
     mpirun -np 2 python imagenet_resnet50.py --data-url images --model small --image-size 32 --classes 10 --epochs 2
 
-The data have a folder of images for each class, in train/ and in val/. Started again, it goes on from its newest
+The data have a folder of images for each class, in train/ and in val/. Started again, it resumes from its newest
 checkpoint. The network is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
 """
 
@@ -74,7 +74,7 @@ if hvd.local_rank() == 0:
         print(error)
         failures = 1
 
-# Step 8: nobody goes on before all hosts have their data, and if one has not, nobody does.
+# Step 8: no rank continues before all hosts have their data. If one has not, all ranks end.
 failures = int(hvd.allreduce(tf.constant(failures), op=hvd.Sum, name="data are here"))
 if failures:
     raise SystemExit(f"Rank {hvd.rank()} ends: the data did not get to {failures} of the hosts.")
@@ -161,14 +161,14 @@ class SaveCheckpoint(tf.keras.callbacks.Callback):
     """Save the model and its optimizer after each epoch."""
 
     def on_epoch_end(self, epoch, logs=None):
-        """Write the file under another name first: whoever ends the program here leaves nothing half-written behind."""
+        """Write the file under another name first: a kill in mid-write leaves no file that looks like a checkpoint."""
         path = checkpoint_path(epoch + 1)
         partial = path.with_suffix(".partial")
         self.model.save(partial, save_format="h5")
         partial.replace(path)
 
 
-# Step 10: rank 0 alone looks for a checkpoint, since it alone writes them and other hosts have none. All go on from
+# Step 10: rank 0 alone looks for a checkpoint, since it alone writes them and other hosts have none. All resume from
 # the same epoch.
 initial_epoch = broadcast_object(newest_checkpoint() if hvd.rank() == 0 else None, root_rank=0)
 
@@ -186,7 +186,7 @@ def lr_schedule(epoch):
 
 if initial_epoch:
     # Step 10: every rank loads the checkpoint. The optimizer of a loaded model names its variables in its own way, and
-    # ranks whose names differ wait for each other for good.
+    # ranks whose names differ deadlock.
     checkpoint = checkpoint_path(initial_epoch).read_bytes() if hvd.rank() == 0 else None
     with tempfile.NamedTemporaryFile(suffix=".h5") as file:
         file.write(broadcast_object(checkpoint, root_rank=0))

@@ -5,7 +5,7 @@
 
 Where there is no GPU, the CPU is taken for two devices or more, to show how it goes.
 
-The data have a folder of images for each class, in train/ and in val/. Started again, it goes on from its newest
+The data have a folder of images for each class, in train/ and in val/. Started again, it resumes from its newest
 checkpoint. The network is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
 """
 

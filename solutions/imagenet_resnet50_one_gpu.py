@@ -3,7 +3,7 @@
     python imagenet_resnet50_one_gpu.py --data-url imagenet
     python imagenet_resnet50_one_gpu.py --data-url images --model small --image-size 32 --classes 10 --epochs 2
 
-The data have a folder of images for each class, in train/ and in val/. Started again, it goes on from its newest
+The data have a folder of images for each class, in train/ and in val/. Started again, it resumes from its newest
 checkpoint. The network is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
 """
 

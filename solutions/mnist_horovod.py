@@ -31,7 +31,7 @@ args = parser.parse_args()
 
 hvd.init()
 
-# One GPU a process. The local rank counts the processes of this host, as GPU numbers count its GPUs.
+# One GPU per process. The local rank counts the processes of this host, as GPU numbers count its GPUs.
 gpus = tf.config.list_physical_devices("GPU")
 if gpus:
     tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")

@@ -32,7 +32,7 @@ args = parser.parse_args()
 
 # Step 13: all workers run this program, and a variable tells each of them who it is and where all are:
 #   TF_CONFIG='{"cluster": {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}'
-# Where it is wrong, TensorFlow would wait for good, and check() says what is wrong.
+# Where it is wrong, TensorFlow would wait indefinitely, and check() says what is wrong.
 _, index = tf_config.check()
 chief = index == 0
 
@@ -117,7 +117,7 @@ callbacks = [
     # TODO: Step 14: save after every args.save_freq steps, where an epoch takes hours.
     ModelCheckpoint(f"{log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True),
     TensorBoard(f"{log_dir}/tensorboard"),
-    # TODO: Step 14: back up what all workers need to go on, in one folder for all, after every args.save_freq steps.
+    # TODO: Step 14: back up what all workers need to resume, in one folder for all, after every args.save_freq steps.
 ]
 
 model.fit(

@@ -33,7 +33,7 @@ args = parser.parse_args()
 
 # Step 13: all workers run this program, and a variable tells each of them who it is and where all are:
 #   TF_CONFIG='{"cluster": {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}'
-# Where it is wrong, TensorFlow would wait for good, and check() says what is wrong.
+# Where it is wrong, TensorFlow would wait indefinitely, and check() says what is wrong.
 _, index = tf_config.check()
 chief = index == 0
 
@@ -49,7 +49,7 @@ if args.seed is not None:
     tf.keras.utils.set_random_seed(args.seed)
 
 # Step 14: the chief keeps checkpoints and logs. The others have to take part in saving, since some variables may be
-# gathered from all, and write what nobody wants where it is thrown away.
+# gathered from all, and write what no one needs where it is thrown away.
 thrown_away = tempfile.TemporaryDirectory()
 log_dir = args.log_dir if chief else thrown_away.name
 
@@ -120,7 +120,7 @@ callbacks = [
     # Step 14: save after so many steps, where an epoch takes hours.
     ModelCheckpoint(f"{log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True, save_freq=args.save_freq),
     TensorBoard(f"{log_dir}/tensorboard"),
-    # Step 14: all workers go on from one backup, each with what it has to know. It is deleted when training has ended.
+    # Step 14: all workers resume from one backup, each with what it has to know. It is deleted when training has ended.
     BackupAndRestore(f"{args.log_dir}/backup", save_freq=args.save_freq),
 ]
 

@@ -102,7 +102,7 @@ callbacks = [
     # TODO: Step 14: save after every args.save_freq steps, where an epoch takes hours.
     ModelCheckpoint(f"{log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True),
     TensorBoard(f"{log_dir}/tensorboard"),
-    # TODO: Step 14: back up what all workers need to go on, in one folder for all, after every args.save_freq steps.
+    # TODO: Step 14: back up what all workers need to resume, in one folder for all, after every args.save_freq steps.
 ]
 
 model.fit(

@@ -30,7 +30,7 @@ parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Ad
 parser.add_argument("--train-samples", type=int, help="use the first so many images, those held out included")
 args = parser.parse_args()
 
-tf_config.check()  # where TensorFlow would wait for good, this says what is wrong
+tf_config.check()  # where TensorFlow would wait indefinitely, this says what is wrong
 
 tf.config.set_visible_devices([], "GPU")  # the coordinator computes nothing: GPUs are the workers'
 
@@ -113,5 +113,5 @@ model.fit(
     callbacks=callbacks,
     validation_data=val_data,
     validation_steps=validation_steps,
-    verbose=2,  # a line for each epoch: nobody waits for the end of a single step
+    verbose=2,  # a line for each epoch: no process waits for the end of a single step
 )

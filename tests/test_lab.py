@@ -15,8 +15,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 
 @pytest.fixture
-def address(tmp_path):
-    """The address of a JupyterLab on a copy of the course, started by scripts/lab as a learner does."""
+def address(tmp_path, request):
+    """The address of a JupyterLab on a copy of the course, started as scripts/lab does, with more options if given."""
     checkout = tmp_path / "a copy"
     tracked = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True)
     for name in tracked.splitlines():
@@ -29,7 +29,7 @@ def address(tmp_path):
     options = ["--no-browser", "--ip=127.0.0.1", "--port=0", "--allow-root", "--IdentityProvider.token=a-token"]
     log = (tmp_path / "lab.log").open("w+")
     server = subprocess.Popen(
-        [ROOT / ".venv" / "bin" / "python", "-m", "course", "lab", "--", *options],
+        [ROOT / ".venv" / "bin" / "python", "-m", "course", "lab", *getattr(request, "param", []), *options],
         cwd=checkout,
         env={
             "PATH": f"{ROOT / '.venv' / 'bin'}:/usr/bin:/bin",
@@ -81,6 +81,9 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         page.keyboard.press("Control+Enter")
         expect(cell.get_by_text("Each rank applies its own gradient")).to_be_visible(timeout=180_000)
         expect(cell.get_by_text("Not yet: 20 of 30 points")).to_be_visible()
+        page.locator('.lm-MenuBar-itemLabel:text("Nbgrader")').click()
+        commands = page.locator("#jp-mainmenu-nbgrader li[data-command]")
+        expect(commands).to_have_text(["Assignment List"])  # and none of the instructor's
         page.screenshot(path=checkout.parent / "lesson.png")
         browser.close()
 
@@ -94,6 +97,7 @@ def open_page(page, url, name):
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="needs chromium: apt-get install chromium")
+@pytest.mark.parametrize("address", [["--instructor"]], indirect=True)
 def test_an_assignment_goes_from_the_instructor_to_a_learner_and_back(address):
     from playwright.sync_api import expect, sync_playwright
 

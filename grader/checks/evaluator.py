@@ -77,7 +77,7 @@ def role(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     16,
     points=1,
     asks=("see no GPU",),
-    hint="tf.config.set_visible_devices sets which GPUs a process can see. It has to come before the first operation.",
+    hint="tf.config.set_visible_devices sets which GPUs are visible. It has to come before the first operation.",
 )
 def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The evaluator sees no GPU."""

@@ -75,7 +75,7 @@ def role(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     15,
     points=1,
     asks=("See no GPU.",),
-    hint="tf.config.set_visible_devices sets which GPUs a process can see. It has to come before the strategy.",
+    hint="tf.config.set_visible_devices sets which GPUs are visible. It has to come before the strategy.",
 )
 def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The coordinator sees no GPU."""

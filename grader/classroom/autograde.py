@@ -60,7 +60,7 @@ def as_text(source: str) -> str:
 
 
 def forget_scores(db_url: str, assignment: str, student: str) -> None:
-    """Forget what an earlier grading found, so that it does not stay if this one does not come to its end."""
+    """Forget what an earlier grading found, so that it does not stay if this one does not finish."""
     with Gradebook(db_url) as gradebook:
         try:
             submission = gradebook.find_submission(assignment, student)
@@ -111,7 +111,7 @@ def _shown(text: str) -> NotebookNode:
 
 def _why(report: Report) -> str:
     failure = report.first_failure
-    return "A person grades this: " + (failure.message if failure else "the judge did not come to a verdict.")
+    return "A person grades this: " + (failure.message if failure else "the judge reached no verdict.")
 
 
 def read(path: Path) -> bytes | None:

@@ -1,7 +1,7 @@
 """scripts/grade: judge a class's submissions in parallel, then grade them with nbgrader, and say what came out.
 
 Judging is Dask's to distribute, over this machine or a cluster, and takes all the time. Each verdict is kept as soon as
-it is there, and each learner's grade as soon as nbgrader has it, so whoever is interrupted goes on where it ended.
+it is there, and each learner's grade as soon as nbgrader has it, so an interrupted run resumes where it ended.
 """
 
 import hashlib
@@ -55,7 +55,7 @@ class Class:
         return autograde.read(self.folder(student) / self.step.script)
 
     def verdict(self, student: str) -> dict:
-        """Return the verdict that there is on a student's script."""
+        """Return the existing verdict on a student's script."""
         script = self.script(student)
         if script is None:
             return verdicts.missing(self.step)
@@ -105,7 +105,7 @@ def main(number, jobs, students, regrade, scheduler, db, course_dir) -> None:
             _judge(group, jobs, scheduler, regrade, progress)
             failed = _grade(group, regrade, progress)
     except KeyboardInterrupt:
-        raise click.ClickException("Stopped. What is done is kept: the same command goes on from here.") from None
+        raise click.ClickException("Stopped. What is done is kept: the same command continues from here.") from None
     _export(group, api)
     _summarise(group, failed, console)
     sys.exit(1 if failed else 0)
@@ -151,7 +151,7 @@ def _clean(group: Class, student: str, console: Console) -> None:
 
 
 def _judge(group: Class, jobs: int, scheduler: str | None, regrade: bool, progress: Progress) -> None:
-    """Ensure that there is a verdict on every script, or that there can be none."""
+    """Ensure that every script has a verdict, or can have none."""
     handed_in = (group.script(student) for student in group.students)
     scripts = {script for script in handed_in if script is not None}
     names = {verdicts.key(script, group.step): script for script in scripts}

@@ -1,6 +1,6 @@
 """What learners hand in, looked through before the host touches it: nothing but a notebook and a script comes in.
 
-A link would be followed by whoever copies it, a pipe is never read to its end, a broken notebook or time stamp stops
+A link would be followed by what copies it, a pipe is never read to its end, a broken notebook or time stamp stops
 nbgrader for the whole class. So a submission is copied by one function alone, which opens what was asked for and
 nothing else; what is missing or not taken, and why, is written at the head of the learner's notebook.
 """
@@ -150,16 +150,16 @@ def is_clean(folder: Path, step: Step) -> bool:
     return not remarks and stamp is not None and _timestamp(stamp, folder) == stamp.decode(errors="replace").strip()
 
 
-def clean(folder: Path, step: Step, aside: Path) -> list[str]:
-    """See to it that a folder in submitted/ holds a clean submission; what it held is kept in aside, untouched.
+def clean(folder: Path, step: Step, originals: Path) -> list[str]:
+    """Ensure that a folder in submitted/ holds a clean submission; what it held is kept in originals, untouched.
 
     Returns:
         what copy() remarked, or nothing where it was clean already.
     """
     if not folder.is_symlink() and is_clean(folder, step):
         return []
-    aside.mkdir(parents=True, exist_ok=True)
-    kept = aside / f"{step.name}-{len(list(aside.iterdir())) + 1}"
+    originals.mkdir(parents=True, exist_ok=True)
+    kept = originals / f"{step.name}-{len(list(originals.iterdir())) + 1}"
     folder.rename(kept)
     with tempfile.TemporaryDirectory() as nothing:  # is what a link has to offer
         return copy(nothing if kept.is_symlink() else kept, folder, step)

@@ -1,16 +1,18 @@
 """What learners get: a step's lesson with a graded cell for each of its checks, and the starter.
 
-Both are derived, from the registry of steps and from solutions/, so what an instructor tried out beside a lesson is
+Both are derived, from the registry of steps and from solutions/, so what an instructor tried out next to a lesson is
 never released with it.
 """
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader import utils
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from course import steps
@@ -72,11 +74,23 @@ def _graded(check: Check[Any]) -> NotebookNode:
     return cell
 
 
+class AddChecks(NbGraderPreprocessor):
+    """First of what Validate does to a notebook: a lesson of the course's own has its checks as cells then, too."""
+
+    def preprocess(self, nb, resources):
+        """Add the graded cells to a lesson; an assignment has them."""
+        source = next((cell.source for cell in nb.cells if cell.get("id") == CHECK), "")
+        number = re.search(r"check\(step=(\d+)", source)
+        if number and not any(utils.is_grade(cell) and cell.cell_type == "code" for cell in nb.cells):
+            prepared(steps.get(int(number[1])), nb)
+        return nb, resources
+
+
 class Prepare(NbGraderPreprocessor):
     """First of what nbgrader does to a lesson that it makes an assignment of."""
 
     def preprocess(self, nb, resources):
-        """Prepare the lesson, and see to it that the starter is all that is released beside it."""
+        """Prepare the lesson, and ensure that only the starter is released with it."""
         step = step_of(resources["nbgrader"]["assignment"])
         converter = self.parent.parent
         folder = Path(converter.coursedir.format_path(converter.coursedir.release_directory, ".", step.name))

@@ -50,7 +50,7 @@ class Store:
             return None
 
     def put(self, name: str, verdict: dict) -> None:
-        """Keep a verdict, whole or not at all. That nothing could be told is not kept: it is worth another try."""
+        """Keep a verdict, whole or not at all. One that says not_graded is not kept: it is worth another try."""
         if verdict["report"]["status"] == "not_graded":
             return
         partial = self.folder / f"{name}.{os.getpid()}"
@@ -104,8 +104,8 @@ def missing(step: Step) -> dict:
 
 
 def none(step: Step) -> dict:
-    """Return the verdict on a script that nobody could judge."""
-    return _told(step.number, "The judge did not come to a verdict.")
+    """Return the verdict on a script that could not be judged."""
+    return _told(step.number, "The judge reached no verdict.")
 
 
 def _told(number: int, why: str) -> dict:

@@ -21,7 +21,7 @@ ALIASES = 20  # of one thing, each of another one, that are followed
 NAMING = {"add_argument", "set_defaults", "namedtuple", "SimpleNamespace", "Namespace", "Enum", "update"}  # attributes
 UNREADABLE = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)  # nothing that a training script does
 
-# Environment variables that say which rank a process is, or how the interpreter starts; and files of the judge's.
+# Environment variables that set the rank of a process, or how the interpreter starts; and files of the judge's.
 VARIABLES = (
     *("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL", "HOROVOD_CROSS", "HOROVOD_GLOO", "HOROVOD_CONTROLLER"),
     *("HOROVOD_CPU", "HOROVOD_HOSTNAME", "COURSE_RECORD", "LD_", "PYTHON"),
@@ -249,7 +249,7 @@ class Reading:
         return known or node.attr.startswith("_")
 
     def _holds(self, path: str) -> bool:
-        """Whether a path goes on, from something in a module that may be used, by attributes that may be."""
+        """Whether a path continues, from something in a module that may be used, by attributes that may be."""
         names = path.split(".")
         for end in range(len(names) - 1, 0, -1):
             head = ".".join(names[:end])

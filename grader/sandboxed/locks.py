@@ -50,7 +50,7 @@ class _Modules:
 
 
 def close() -> None:
-    """Close them, in this process, for good."""
+    """Close them, in this process, permanently."""
     sys.addaudithook(_heard)
     serialization_lib.importlib = _Modules
     generic_utils.func_load = _no_code

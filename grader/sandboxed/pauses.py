@@ -38,7 +38,7 @@ def state() -> State:
 
 
 class Pauses:
-    """Counts the pauses of a script, cuts them short when there is a new checkpoint, and ends those without end."""
+    """Counts the pauses of a script, cuts them short when there is a new checkpoint, and ends endless ones."""
 
     def __init__(self, recorder: Recorder[Any], hopeless: Callable[[], bool]):
         """Stand in for time.sleep; hopeless tells whether nothing can come any more that a script waits for."""

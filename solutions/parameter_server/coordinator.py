@@ -17,8 +17,8 @@ parser = mobilenet.flags("Train MobileNetV2 on folders of images.")
 parser.add_argument("--lr", type=float, default=0.05, help="learning rate to begin with")
 args = parser.parse_args()
 
-# Step 15: which process this is, and where all of the cluster are. Where TensorFlow would wait for good, check() says
-# what is wrong.
+# Step 15: which process this is, and where all of the cluster are. Where TensorFlow would wait indefinitely, check()
+# says what is wrong.
 tf_config.check()
 resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
 if resolver.task_type != "chief":
@@ -99,7 +99,7 @@ callbacks = [
     # An evaluator reads the epoch from the end of the name.
     ModelCheckpoint(f"{args.log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True),
     TensorBoard(f"{args.log_dir}/tensorboard"),
-    # Step 15: a parameter server that dies takes variables with it. Started again, all go on from the last epoch.
+    # Step 15: a parameter server that dies takes variables with it. Started again, all resume from the last epoch.
     BackupAndRestore(f"{args.log_dir}/backup"),
 ]
 
@@ -109,7 +109,7 @@ model.fit(
     steps_per_epoch=steps_per_epoch,
     epochs=args.epochs,
     callbacks=callbacks,
-    verbose=2,  # a line for each epoch: on a cluster, nobody waits for the end of a single step
+    verbose=2,  # a line for each epoch: on a cluster, no process waits for the end of a single step
 )
 
 model.save(f"{args.log_dir}/model.keras")

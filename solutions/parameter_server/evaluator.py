@@ -16,11 +16,11 @@ from tensorflow.keras.callbacks import TensorBoard
 tf.get_logger().setLevel("ERROR")  # or each of the optimizer's variables is listed that a checkpoint has for training
 
 parser = mobilenet.flags("Evaluate the checkpoints of MobileNetV2's training.")
-# Step 16: without an end, it would wait for checkpoints for good.
+# Step 16: without an end, it would wait for checkpoints indefinitely.
 parser.add_argument("--max-evaluations", type=int, help="number of the last checkpoint (default: as many as epochs)")
 args = parser.parse_args()
 
-# Step 16: an evaluator is in no cluster: nobody waits for it, and if it ends, nobody notices.
+# Step 16: an evaluator is in no cluster: no task waits for it, and none notices when it ends.
 tf_config.check()
 task_type = tf.distribute.cluster_resolver.TFConfigClusterResolver().task_type
 if task_type != "evaluator":

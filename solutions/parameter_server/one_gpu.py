@@ -81,7 +81,7 @@ callbacks = [
     # An evaluator reads the epoch from the end of the name.
     ModelCheckpoint(f"{args.log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True),
     TensorBoard(f"{args.log_dir}/tensorboard"),
-    # TODO: Step 15: a parameter server that dies takes variables with it. Back up what is needed to go on.
+    # TODO: Step 15: a parameter server that dies takes variables with it. Back up what is needed to resume.
 ]
 
 model.fit(
@@ -90,7 +90,7 @@ model.fit(
     steps_per_epoch=steps_per_epoch,
     epochs=args.epochs,
     callbacks=callbacks,
-    verbose=2,  # a line for each epoch: on a cluster, nobody waits for the end of a single step
+    verbose=2,  # a line for each epoch: on a cluster, no process waits for the end of a single step
 )
 
 model.save(f"{args.log_dir}/model.keras")

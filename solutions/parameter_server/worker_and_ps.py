@@ -17,7 +17,7 @@ os.environ["GRPC_FAIL_FAST"] = "use_caller"
 import tensorflow as tf
 from course import tf_config
 
-tf_config.check()  # where TensorFlow would wait for good, this says what is wrong
+tf_config.check()  # where TensorFlow would wait indefinitely, this says what is wrong
 
 resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
 if resolver.task_type not in ("worker", "ps"):

@@ -1,8 +1,8 @@
 """Attacks on a class's grading: submissions that try to reach, change or stop what they should not.
 
 Each is a function that hands something in, with what is expected of it in its docstring, and one of these outcomes:
-"judged", its script is an honest one and gets its points; "no points"; "a person", no points and a flag for whoever
-grades; "not taken", there is no submission.
+"judged", its script is an honest one and gets its points; "no points"; "a person", no points and a flag for the person
+who grades; "not taken", there is no submission.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,12 @@ HONEST = STEP.solution.read_text()
 
 @dataclass(frozen=True)
 class Aim:
-    """What there is to attack, and that it is there is known to all attackers."""
+    """The targets of attacks. All attackers know them."""
 
     course: Path  # the course directory
     home: Path  # the instructor's
     port: int  # of a listener of the test's, on 127.0.0.1
-    outside: Path  # a folder in which nobody is to write
+    outside: Path  # a folder that no submission may write to
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Archives from a learning platform that would write elsewhere, or without end. Each function makes one."""
+"""Archives from a learning platform that would write elsewhere, or endlessly. Each function makes one."""
 
 import io
 import tarfile
@@ -67,13 +67,13 @@ def zip_in_zip(path: Path, lesson: str, aim: Aim):
 
 @ARCHIVES.of("not taken")
 def broken(path: Path, lesson: str, aim: Aim):
-    """Whoever handed it in is named, and the others are unpacked."""
+    """The student who handed it in is named, and the other archives are unpacked."""
     path.write_bytes(b"PK\x03\x04 no archive at all")
 
 
 @ARCHIVES.of("not taken")
 def locked(path: Path, lesson: str, aim: Aim):
-    """Nobody is asked for a password."""
+    """No password is asked for."""
     with zipfile.ZipFile(path, "w") as archive:
         honest(archive, lesson)
     content = bytearray(path.read_bytes())

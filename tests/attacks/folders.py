@@ -20,13 +20,13 @@ def instead(path: Path) -> Path:
 
 @FOLDERS.of("a person")
 def script_is_a_link(folder: Path, aim: Aim):
-    """The gradebook is not taken for a script."""
+    """The gradebook is not used as a script."""
     instead(folder / STEP.script).symlink_to(aim.course / "gradebook.db")
 
 
 @FOLDERS.of("a person")
 def script_is_a_link_to_another_s(folder: Path, aim: Aim):
-    """Nobody gets points for a script that somebody else handed in."""
+    """A script that another student handed in earns no points."""
     instead(folder / STEP.script).symlink_to(aim.course / "submitted" / "alice" / STEP.name / STEP.script)
 
 
@@ -47,13 +47,13 @@ def notebook_is_a_link(folder: Path, aim: Aim):
 
 @FOLDERS.of("judged")
 def notebook_is_a_pipe(folder: Path, aim: Aim):
-    """Nobody waits for somebody to write into it."""
+    """Nothing waits for data from it."""
     os.mkfifo(instead(folder / NOTEBOOK))
 
 
 @FOLDERS.of("a person")
 def script_is_a_pipe(folder: Path, aim: Aim):
-    """Nobody waits for somebody to write into it."""
+    """Nothing waits for data from it."""
     os.mkfifo(instead(folder / STEP.script))
 
 
@@ -102,13 +102,13 @@ def links_beside(folder: Path, aim: Aim):
 
 @FOLDERS.of("judged")
 def a_loop_of_links(folder: Path, aim: Aim):
-    """Nobody goes around in it."""
+    """Nothing follows it in circles."""
     (folder / "self").symlink_to(folder)
 
 
 @FOLDERS.of("judged")
 def deep(folder: Path, aim: Aim):
-    """Nobody goes down there."""
+    """Nothing descends into it."""
     here = os.open(folder, os.O_RDONLY)
     for _ in range(1500):
         os.mkdir("d", dir_fd=here)
@@ -139,21 +139,21 @@ def huge_script(folder: Path, aim: Aim):
 
 @FOLDERS.of("judged")
 def planted_modules(folder: Path, aim: Aim):
-    """They are left out, so nobody imports them."""
+    """They are left out, so nothing imports them."""
     for name in ("sitecustomize", "nbgrader", "grader", "course", "json", "nbformat"):
         (folder / f"{name}.py").write_text(f"open('{aim.outside}/planted', 'w')")
 
 
 @FOLDERS.of("judged")
 def planted_configuration(folder: Path, aim: Aim):
-    """It is left out, so nobody reads it."""
+    """It is left out, so nothing reads it."""
     for name in ("nbgrader_config.py", "jupyter_server_config.py"):
         (folder / name).write_text(f"open('{aim.outside}/planted', 'w')")
 
 
 @FOLDERS.of("judged")
 def planted_kernel(folder: Path, aim: Aim):
-    """It is left out, so nobody starts it."""
+    """It is left out, so nothing starts it."""
     kernel = folder / "kernels" / "python3"
     kernel.mkdir(parents=True)
     program = ["touch", str(aim.outside / "planted")]
@@ -176,12 +176,12 @@ def names_that_steer_a_terminal(folder: Path, aim: Aim):
 
 @FOLDERS.of("a person")
 def wrong_name(folder: Path, aim: Aim):
-    """Nobody guesses which file is meant."""
+    """Which file is meant is not guessed."""
     (folder / STEP.script).rename(folder / "fashion_mnist (1).py")
 
 
 @FOLDERS.of("not taken")
 def folder_is_a_link(folder: Path, aim: Aim):
-    """Nobody hands in what is somebody else's."""
+    """A file of another user's is not taken."""
     shutil.rmtree(folder)
     folder.symlink_to(next(folder.parent.glob("alice+*")))

@@ -97,7 +97,7 @@ def outlives_the_job(aim: Aim) -> str:
 
 @SCRIPTS.of("a person")
 def calls_home(aim: Aim) -> str:
-    """Nobody hears it."""
+    """No one receives it."""
     return (
         "import socket\ntry:\n"
         f"    socket.create_connection(('127.0.0.1', {aim.port}), 2)\n    raise SystemExit('LEAK')\n"

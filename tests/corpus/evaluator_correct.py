@@ -88,7 +88,7 @@ CORRECT = (
         ),
     ),
     Variant(
-        "logs beside the training's",
+        "logs next to the training's",
         16,
         ((LOGS, 'callbacks = [TensorBoard(f"{args.log_dir}/tensorboard/evaluator")]\n'),),
     ),

@@ -170,7 +170,7 @@ _STEP_1 = (
     ),
     Variant("GPUs of TensorFlow 2's compatible API", 1, (("tf.config.", "tf.compat.v2.config."),)),
     Variant(
-        "each rank tells its GPU",
+        "each rank prints its GPU",
         1,
         ((GROWTH, f"{GROWTH}    print(hvd.rank(), tf.config.experimental.get_device_details(gpu)['device_name'])\n"),),
     ),
@@ -194,7 +194,7 @@ _STEP_2 = (
         in_ci=True,
     ),
     Variant("verbose turned off elsewhere", 2, ((VERBOSE, "verbose = 1\nif hvd.rank() != 0:\n    verbose = 0\n"),)),
-    Variant("a line an epoch on rank 0", 2, ((VERBOSE, "verbose = 2 if hvd.rank() == 0 else 0\n"),)),
+    Variant("a line per epoch on rank 0", 2, ((VERBOSE, "verbose = 2 if hvd.rank() == 0 else 0\n"),)),
     Variant("verbose looked up in a list", 2, ((VERBOSE, "verbose = [1, 0][min(hvd.rank(), 1)]\n"),)),
     Variant(
         "no name for verbose",

@@ -117,14 +117,14 @@ _STEP_1 = (
         1,
     ),
     Variant(
-        "CUDA_VISIBLE_DEVICES and an index beside it",
+        "CUDA_VISIBLE_DEVICES and an index as well",
         1,
         ((LIST, f'os.environ["CUDA_VISIBLE_DEVICES"] = str(hvd.local_rank())\n{LIST}'), (GUARD, "")),
         1,
         check="pinned",
     ),
     Variant(
-        "CUDA_VISIBLE_DEVICES, and ranks without a GPU go on",
+        "CUDA_VISIBLE_DEVICES, and ranks without a GPU continue",
         1,
         ((LIST, f'os.environ["CUDA_VISIBLE_DEVICES"] = str(hvd.local_rank())\n{LIST}'), (PIN, GROW_EACH)),
         1,

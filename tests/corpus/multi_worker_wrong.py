@@ -117,7 +117,7 @@ WRONG = (
         13,
     ),
     *_at_both_steps(Variant("all report", 13, ((VERBOSE, "    verbose=1,\n"),), 13)),
-    Variant("nobody reports", 13, ((VERBOSE, "    verbose=0,\n"),), 13),
+    Variant("no worker reports", 13, ((VERBOSE, "    verbose=0,\n"),), 13),
     Variant("the others print", 13, (("model.fit(\n", 'print("worker", index)\nmodel.fit(\n'),), 13),
     Variant(
         "one worker alone validates",
@@ -166,7 +166,7 @@ WRONG = (
     Variant("a backup once an epoch", 14, ((BACKUP, '    BackupAndRestore(f"{args.log_dir}/backup"),\n'),), 14),
     Variant("no checkpoints", 14, ((CHECKPOINT, ""), (LAST, "")), 14, in_ci=True),
     Variant(
-        "the backup in a list that nobody gets",
+        "the backup in a list that nothing gets",
         14,
         ((BACKUP, ""), ("model.fit(\n", f"backup = [\n{BACKUP}]\nmodel.fit(\n")),
         14,

@@ -77,7 +77,7 @@ _STEP_8 = (
             ),
         ),
     ),
-    Variant("two barriers", 8, ((GIVE_UP, f'{GIVE_UP}hvd.allreduce(0, name="all are told")\n'),)),
+    Variant("two barriers", 8, ((GIVE_UP, f'{GIVE_UP}hvd.allreduce(0, name="all know")\n'),)),
     Variant(
         "the last local rank copies",
         8,
@@ -727,7 +727,7 @@ _STEP_11 = (
         ),
     ),
     Variant(
-        "a schedule that goes on from the rate before",
+        "a schedule that continues from the rate before",
         11,
         (
             ("def lr_schedule(epoch):", "def lr_schedule(epoch, rate):"),

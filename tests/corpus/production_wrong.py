@@ -100,7 +100,7 @@ _WRONG_8 = (
     ),
     Variant("copied by rank 0 alone", 8, ((COPIER, "if hvd.rank() == 0:\n    try:\n"),), 8),
     Variant("copied by every second rank", 8, ((COPIER, "if hvd.rank() % 2 == 0:\n    try:\n"),), 8),
-    Variant("nobody waits", 8, _slow(_ONE_COPIES), 8),
+    Variant("no rank waits", 8, _slow(_ONE_COPIES), 8),
     Variant("waiting before the copy", 8, _slow(f"hvd.allreduce(0)\n{_ONE_COPIES}"), 8),
     Variant("only the copier waits", 8, _slow(f"{_ONE_COPIES}    hvd.allreduce(0)\n"), 8),
     Variant("only the others wait", 8, _slow(f"{_ONE_COPIES}else:\n    hvd.allreduce(0)\n"), 0),
@@ -200,7 +200,7 @@ _WRONG_8 = (
         (_results("if hvd.rank() == hvd.size() - 1:", "    store.upload(args.log_dir, args.train_url)"),),
         8,
     ),
-    Variant("results copied by nobody", 8, ((UPLOAD, ""),), 8),
+    Variant("results not copied", 8, ((UPLOAD, ""),), 8),
     Variant(
         "results copied before training",
         8,
@@ -389,7 +389,7 @@ _WRONG_9 = (
     Variant("shared out by host", 9, ((TAKE, "order[hvd.cross_rank() :: hvd.size()]"),), 9),
     Variant("rank 0's share on all", 9, ((TAKE, "order[:: hvd.size()]"),), 9),
     Variant(
-        "two ranks taken for granted",
+        "two ranks assumed",
         9,
         (
             (COUNT, COUNT.replace("hvd.size()", "2")),
@@ -537,7 +537,9 @@ _WRONG_9 = (
         check="resumed_shares",
         in_ci=True,
     ),
-    Variant("two orders by turns", 9, (("default_rng(epoch)", "default_rng(epoch % 2)"),), 9, check="resumed_shares"),
+    Variant(
+        "two orders in alternation", 9, (("default_rng(epoch)", "default_rng(epoch % 2)"),), 9, check="resumed_shares"
+    ),
     Variant("validation left as it was", 9, ((VALIDATE, _VALIDATE_AS_BEFORE),), 9, check="validation_shares"),
     Variant(
         "three passes over validation shares",
@@ -583,7 +585,7 @@ _WRONG_9 = (
         9,
         check="validation_shares",
     ),
-    Variant("results copied by nobody at step 9", 9, ((UPLOAD, ""),), 8),
+    Variant("results not copied at step 9", 9, ((UPLOAD, ""),), 8),
 )
 
 _OWN_FORMAT = state_by_hand(

@@ -99,5 +99,5 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
 
 
 def test_more_ranks_than_gpus_on_a_host_is_said_clearly():
-    with pytest.raises(launch.RunError, match="2 ranks on a host with 1 GPUs: start one rank a GPU"):
+    with pytest.raises(launch.RunError, match="2 ranks on a host with 1 GPUs: start one rank per GPU"):
         launch.mpirun([sys.executable, "-c", ONE_GPU, str(get(7).solution)], np=2)

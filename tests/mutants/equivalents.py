@@ -19,11 +19,11 @@ REASONS: dict[int, dict[str, tuple[Change, ...]]] = {
             ("if hvd.local_size() > len(gpus):", "(under `if hvd.rank() == 0:`)"),
             ("if hvd.local_size() > len(gpus):", "(under `if hvd.local_rank() == 0:`)"),
             (
-                'raise SystemExit(f"{hvd.local_size()} ranks on a host with {len(gpus)} GPUs: start one rank a GPU")',
+                'raise SystemExit(f"{hvd.local_size()} ranks on a host with {len(gpus)} GPUs: start one rank per GPU")',
                 "(under `if hvd.rank() == 0:`)",
             ),
             (
-                'raise SystemExit(f"{hvd.local_size()} ranks on a host with {len(gpus)} GPUs: start one rank a GPU")',
+                'raise SystemExit(f"{hvd.local_size()} ranks on a host with {len(gpus)} GPUs: start one rank per GPU")',
                 "(under `if hvd.local_rank() == 0:`)",
             ),
             ("if hvd.local_size() > len(gpus):", "(below `gpu = gpus[hvd.local_rank()]`)"),

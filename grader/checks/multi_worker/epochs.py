@@ -118,7 +118,7 @@ def _validation_steps(workers: list[TaskRank], source: Source) -> Finding | None
             message = f"{rank.where} trains on {count(both, 'image')} that the workers validate on."
             return Finding(f"{message} Expected: no image that is held out.", source.line_of("held_out"))
     if not fits[0].epochs:
-        return None  # `restored` says that there is no epoch left to train for
+        return None  # `restored` says that no epoch is left to train for
     epochs = len(fits[0].epochs)
     validated = sum(len(batch) for fit in fits for batch in fit.validation_images) / epochs
     if not HELD_OUT // full * full <= validated <= -(-HELD_OUT // full) * full:

@@ -112,7 +112,7 @@ def one_writer(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Find
         "Another collective is as good.",
         "Let rank 0 alone look for the newest checkpoint, which is the one after the most epochs",
         "Files on other hosts do not count",
-        "a job that is started again goes on from there",
+        "a job that is started again resumes from there",
         "All ranks have to agree then",
         "only rank 0 has written checkpoints",
     ),

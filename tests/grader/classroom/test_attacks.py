@@ -1,4 +1,4 @@
-"""What learners hand in reaches, changes and stops nothing, and those beside them are graded right."""
+"""What learners hand in reaches, changes and stops nothing, and those next to them are graded right."""
 
 import contextlib
 import copy

@@ -232,7 +232,7 @@ def test_whoever_is_interrupted_while_judging_keeps_the_verdicts_and_is_told_so(
         pass
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 1 and "the same command goes on from here" in said and "Traceback" not in said
+    assert process.returncode == 1 and "the same command continues from here" in said and "Traceback" not in said
     kept = {path: path.stat().st_mtime_ns for path in store.glob("*.json")}
     assert 0 < len(kept) < len(students)
     assert school.grade(STEP).returncode == 0
@@ -268,7 +268,7 @@ def test_a_verdict_is_kept_for_its_owner_alone_and_only_whole(tmp_path):
     store = verdicts.Store(tmp_path / "verdicts")
     assert (tmp_path / "verdicts").stat().st_mode & 0o777 == 0o700
     store.put("none", verdicts.none(STEP))
-    assert store.get("none") is None, "that nothing could be told is no verdict"
+    assert store.get("none") is None, "not_graded is no verdict"
     for forged in ("", "{}", '{"report": {"status": "passed", "score": 1000}, "figure": ""}', "[1"):
         (tmp_path / "verdicts" / "forged.json").write_text(forged)
         assert store.get("forged") is None

@@ -15,7 +15,7 @@ SECONDS = 2  # of a core
 
 @pytest.fixture
 def spin():
-    """A function that starts a process which takes all that it gets of the one core that there is."""
+    """A function that starts a process which takes all that it gets of the only core."""
     cores, started = os.sched_getaffinity(0), []
 
     def start():

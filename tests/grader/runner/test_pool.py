@@ -99,15 +99,15 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
         except OverrunError:
             outcomes.append("overrun")
 
-    beside = threading.Thread(target=run_bomb)
-    beside.start()
+    other = threading.Thread(target=run_bomb)
+    other.start()
     assert printed(
         pool, "import threading\nfor _ in range(20):\n    threading.Thread(target=print).start()\nprint('fine')"
     )
     clusters = [cluster for cluster in checks.of(4).clusters(4) if not cluster.reserved]
     honest = results(pool, steps.get(6).solution.read_text(), clusters)
     assert all(rank.exit == 0 for ranks in honest.values() for rank in ranks)
-    beside.join()
+    other.join()
     assert outcomes[0] in ("time", "overrun", "memory")
 
 

@@ -44,6 +44,17 @@ def test_the_schedules_line_where_the_warm_up_has_reached_the_full_rate(runs, ri
     assert found.message.startswith("Rank 1 (two-hosts)") and found.line == line("def lr_schedule(")
 
 
+@pytest.mark.parametrize(("loss", "found"), [(2.3, False), (2.3001, False), (None, False), (1.15, True), (4.6, True)])
+def test_a_loss_that_is_a_multiple_makes_each_step_as_long(runs, right, loss, found):
+    for rank in right.ranks():
+        rank.facts.fits[0].loss = 2.3
+    for rank in runs.ranks():
+        rank.facts.fits[0].loss = loss
+    scaled = rate.full_rate(runs, right, SOURCE)
+    assert bool(scaled) == found and (not found or f"{loss / 2.3:g} times the solution's" in scaled.message)
+    assert not found or scaled.line == line("loss=")
+
+
 def test_a_longer_warm_up_is_not_taken_for_the_time_after_it(runs, right):
     longer = [ONE * (1 + (step + 1) / 20) for step in range(8)]
     set_rates(runs, "two-hosts", longer)

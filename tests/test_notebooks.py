@@ -128,7 +128,7 @@ def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):
         assert f"exercise.solution({step.number})" in sources(lesson, "code")
     if step.has_exercise:
         assert f"report = check(step={step.number}, script=script)" in sources(lesson, "code")[-1]
-        assert {release.SOLUTION, release.CHECK} <= {cell.id for cell in lesson.cells}
+        assert {*release.ANSWERS, release.CHECK} <= {cell.id for cell in lesson.cells}
     for heading in headings:
         assert heading in text
     assert "<details><summary>Answer</summary>" in text

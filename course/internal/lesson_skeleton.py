@@ -51,9 +51,14 @@ exercise.start({number})""",
     ),
     (
         "written-question",
-        "## In your own words\n\nTODO: a question. Write a few sentences into the cell below. A person reads them.",
+        "## In your own words\n\nTODO: a question. Write a few sentences into the cell below. "
+        "In a class, an instructor reads them.",
     ),
     ("written-answer", "*Your answer*"),
+    (
+        "model-answer",
+        "<details><summary>A model answer, to compare yours with</summary>\n\nTODO: an answer.\n\n</details>",
+    ),
     (
         "check",
         "## Check it\n\nThis runs your file on small simulated clusters, and compares what its processes do with what "

@@ -22,7 +22,7 @@ from grader.checks.part import Check
 
 SCHEMA = 3  # of nbgrader's metadata
 CHECK = "check-run"  # the id of the cell in every lesson that runs the check
-SOLUTION = "solution"  # and of the one that shows the solution
+ANSWERS = {"solution", "model-answer"}  # and of those that show the solution and the answer to the lesson's question
 
 
 def step_of(assignment: str) -> Step:
@@ -43,8 +43,8 @@ def lesson(step: Step) -> NotebookNode:
 
 
 def prepared(step: Step, notebook: NotebookNode) -> NotebookNode:
-    """Return the notebook without the solution and with a graded cell for each check."""
-    notebook.cells = [cell for cell in notebook.cells if cell.get("id") != SOLUTION]
+    """Return the notebook without its answers and with a graded cell for each check."""
+    notebook.cells = [cell for cell in notebook.cells if cell.get("id") not in ANSWERS]
     if step.has_exercise:
         notebook.cells += [_graded(check) for check in checks.of(step.number).up_to(step.number)]
     return notebook

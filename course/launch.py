@@ -104,6 +104,7 @@ def script(
     weights: bool = False,
     one_core_each: bool = False,
     hosts: int = 1,
+    gpus: int | None = None,
     timeout: float = TIMEOUT,
     say: Callable[[str], None] = print,
     variables: dict[str, str] | None = None,
@@ -119,6 +120,8 @@ def script(
         hosts: the number of hosts to simulate, with np // hosts ranks each. With more than one, the ranks of host K
             work in a folder host-K below this one, the host's own disk; the script and absolute paths are the same for
             all. Horovod then runs on Gloo, which does not report missing ranks: a deadlock ends by the timeout.
+        gpus: simulate so many GPUs on each host, in TensorFlow's configuration only: ranks choose among them, and
+            compute on the CPU. None leaves the machine as it is.
         timeout: seconds after which the run is ended.
         say: takes each line as it is printed.
         variables: environment variables for the ranks.
@@ -139,6 +142,7 @@ def script(
     shown = ["mpirun", "-np", str(np), *layout, "python", str(path).removeprefix(f"{ROOT}/"), *arguments]
     settings = {"COURSE_RECORD_WEIGHTS": "1"} if weights else {}
     settings |= {"COURSE_RECORD_ONE_CORE": "1"} if one_core_each else {}
+    settings |= {"COURSE_RECORD_GPUS": str(gpus)} if gpus else {}
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="course-run-"))
         if hosts > 1:

@@ -44,7 +44,7 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
     ),
     6: (
         "hands them all the same `logs`",
-        "What one of them changes there, those behind it read",
+        "the callbacks after it in the list read the new value",
         "`StopAtAccuracy` reads it on every rank",
         "the other waits for gradients that never come",
         "it rests on all their images together",
@@ -56,7 +56,7 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "all ranks of all hosts ask the same store",
         "Every rank for itself?",
         "Rank 0 alone?",
-        "An allreduce ends on no rank before all ranks have called it.",
+        "No rank returns from an allreduce before all ranks have called it.",
     ),
     9: (
         "N ranks that all read everything train N epochs",

@@ -122,23 +122,30 @@ def averaged_metrics(np: int = 4) -> Figure:
 
 
 def step_anatomy(np: int = 4) -> Figure:
-    """Plot the cost of a step, computing and exchanging gradients, and the speed-up that results for more ranks."""
+    """Plot a step, in which gradients are exchanged while others are computed, and the speed-up for more ranks."""
     figure, (left, right) = plots(2, height=2.8)
+    forward, backward, after = 0.35, 0.65, 0.15  # seconds, made up
+    pieces = [
+        (0.55, 0.2),
+        (0.77, 0.18),
+        (0.97, forward + backward + after - 0.97),
+    ]  # of the exchange, as they get ready
     for rank in range(np):
-        left.barh(rank, 1.0, color=rank_colour(rank), height=0.6)
-        left.barh(rank, 0.2, left=1.0, color="#d1d5db", height=0.6)
-    left.set(title="One step", xlabel="time", xticks=[], yticks=range(np))
+        left.barh(rank - 0.15, forward, color=rank_colour(rank), height=0.4)
+        left.barh(rank - 0.15, backward, left=forward, color=rank_colour(rank), height=0.4, alpha=0.6)
+        left.broken_barh(pieces, (rank + 0.08, 0.25), color="#6b7280")
+    left.set(title="One step", xlabel="time", xticks=[], yticks=range(np), xlim=(0, 1.3))
     left.set_yticklabels([f"rank {rank}" for rank in range(np)])
-    left.text(0.5, -0.6, "compute", ha="center", fontsize=9)
-    left.text(1.1, -0.6, "allreduce", ha="center", fontsize=9)
-    left.set_ylim(np - 0.4, -0.9)
+    left.text(forward / 2, -0.5, "forward", ha="center", fontsize=9)
+    left.text(forward + backward / 2, -0.5, "backward", ha="center", fontsize=9)
+    left.text(forward + backward + after / 2, np - 0.4, "allreduce", ha="center", fontsize=9)
+    left.set_ylim(np - 0.2, -0.9)
     left.grid(axis="y", visible=False)
     ranks = _powers_of_two(16)
-    for share in (0.0, 0.1, 0.25):
-        right.plot(
-            ranks, [n if n == 1 else n / (1 + share) for n in ranks], marker="o", label=f"{share:.0%} of compute"
-        )
-    right.set(title="Speed-up, if an allreduce takes …", xlabel="ranks", xticks=ranks)
+    for share, grey in ((0.0, "#111827"), (0.1, "#6b7280"), (0.25, "#b0b5bd")):  # colours are for ranks
+        faster = [n if n == 1 else n / (1 + share) for n in ranks]
+        right.plot(ranks, faster, marker="o", color=grey, label=f"{share:.0%} longer")
+    right.set(title="Speed-up, if the exchange makes a step …", xlabel="ranks", ylabel="times one rank", xticks=ranks)
     right.legend(frameon=False)
     return figure
 

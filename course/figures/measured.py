@@ -10,7 +10,12 @@ from course.internal.records import Record
 from course.launch import Run
 
 # The parts of a run's time, as run_shares() returns them, and what is left.
-SHARES = {"start and imports": "#9ca3af", "first batch": "#E69F00", "training": "#0072B2", "the rest": "#d1d5db"}
+SHARES = {
+    "start and imports": "#9ca3af",
+    "first batch": "#E69F00",
+    "training": "#0072B2",
+    "validation and exit": "#d1d5db",
+}
 
 
 def batch_times(run: Run) -> Figure:
@@ -18,8 +23,9 @@ def batch_times(run: Run) -> Figure:
     figure, (ax,) = plots()
     record = run.records[0]
     times = np.diff([record.epochs[0].start, *record.batch_ends[: record.epochs[0].steps]])
-    ax.bar(range(1, len(times) + 1), times, color=rank_colour(0))
-    ax.set(title="Batches of the first epoch", xlabel="batch", ylabel="seconds", yscale="log")
+    ax.plot(range(1, len(times) + 1), times, color=rank_colour(0), marker="o", linestyle="")
+    ax.annotate(f"{times[0]:.2g} s", (1, times[0]), xytext=(8, -3), textcoords="offset points", fontsize=9)
+    ax.set(title="Batches of the first epoch", xlabel="batch", ylabel="seconds, logarithmic", yscale="log")
     return figure
 
 
@@ -205,7 +211,7 @@ def run_shares(run: Run) -> list[float]:
 
 
 def time_shares(runs: list[Run]) -> Figure:
-    """Plot how the seconds of each run divide into start-up, first batch, training, and the rest."""
+    """Plot how the seconds of each run divide into start-up, first batch, training, and validation with the exit."""
     figure, (ax,) = plots(height=2.8)
     for run in runs:
         shares = run_shares(run)

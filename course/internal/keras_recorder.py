@@ -3,7 +3,7 @@
 import functools
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,16 +23,23 @@ MAX_BATCHES = 200  # with recorded weights
 Logs = dict[str, Any] | None
 
 
-def record_fit(record: Record, weights: bool) -> None:
+def visible_gpus() -> list[str]:
+    """Return the names of the GPUs that TensorFlow uses in this process."""
+    return [gpu.name.removeprefix("/physical_device:") for gpu in tf.config.get_visible_devices("GPU")]
+
+
+def record_fit(record: Record, weights: bool, gpus: Callable[[], list[str]] = visible_gpus) -> None:
     """Make every later fit() add to this record.
 
     Args:
         record: what to add to.
         weights: whether to record the trainable weights after every batch, too.
+        gpus: returns the names of the GPUs that this process sees.
     """
 
     @contextmanager
     def around(call: FitCall) -> Iterator[None]:
+        record.gpus = gpus()
         strategy = call.model.distribute_strategy
         # A coordinator hands out steps without waiting for them, so Keras refuses callbacks for batches there.
         if isinstance(strategy, tf.distribute.experimental.ParameterServerStrategy):
@@ -86,9 +93,7 @@ class FirstByEpoch(Callback):
         self.record = record
 
     def on_train_begin(self, logs: Logs = None) -> None:
-        """Record the GPUs, and what Horovod reports about this process."""
-        gpus = tf.config.get_visible_devices("GPU")
-        self.record.gpus = [gpu.name.removeprefix("/physical_device:") for gpu in gpus]
+        """Record what Horovod reports about this process."""
         hvd = sys.modules.get("horovod.tensorflow")
         if hvd and hvd.is_initialized():
             self.record.horovod = [hvd.rank(), hvd.size(), hvd.local_rank()]

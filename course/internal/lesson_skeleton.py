@@ -51,7 +51,7 @@ exercise.start({number})""",
     ),
     (
         "written-question",
-        "## In your own words\n\nTODO: a question. Write a few sentences into the cell below. "
+        "## In your own words\n\nTODO: a question. Write a few sentences in the cell below. "
         "In a class, an instructor reads them.",
     ),
     ("written-answer", "*Your answer*"),

@@ -11,12 +11,14 @@ Environment variables:
     COURSE_RECORD_RANK         the number of this process; without it, the rank that mpirun assigned
     COURSE_RECORD_HOSTS        the number of hosts to simulate; Horovod then runs on Gloo
     COURSE_RECORD_RENDEZVOUS   the port of the rendezvous server of these hosts
+    COURSE_RECORD_GPUS         the number of GPUs to simulate on each host
 """
 
 import os
 import runpy
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from course.internal import simulated_hosts
@@ -36,7 +38,10 @@ def main(directory: str, script: str, *arguments: str) -> int:
 
     from course.internal import keras_recorder  # imports TensorFlow, which counts the cores at that moment
 
-    keras_recorder.record_fit(record, weights="COURSE_RECORD_WEIGHTS" in os.environ)
+    gpus = keras_recorder.visible_gpus
+    if "COURSE_RECORD_GPUS" in os.environ:
+        gpus = _simulate_gpus(int(os.environ["COURSE_RECORD_GPUS"]))
+    keras_recorder.record_fit(record, "COURSE_RECORD_WEIGHTS" in os.environ, gpus)
     keras_recorder.record_images(record)
     keras_recorder.record_worker_steps(record)
     sys.argv = [script, *(argument.replace("{rank}", str(record.rank)) for argument in arguments)]
@@ -61,6 +66,15 @@ def _move_to_host(rank: int) -> None:
     disk = Path(os.environ["HOROVOD_HOSTNAME"])
     disk.mkdir(exist_ok=True)
     os.chdir(disk)
+
+
+def _simulate_gpus(count: int) -> Callable[[], list[str]]:
+    """Let TensorFlow's configuration show so many GPUs, and return a function that names those that are visible."""
+    from course.internal.simulated_gpus import Gpus
+
+    gpus = Gpus(count)
+    gpus.answer_tensorflow(lambda: None)
+    return lambda: [f"GPU:{number} (simulated)" for number in gpus.settle()[0]]
 
 
 def _print_own_traceback(error: BaseException, script: str) -> None:

@@ -21,13 +21,13 @@ from keras.src.engine import functional
 from tensorflow.keras.callbacks import Callback
 
 from course.internal.keras_fit import FitCall, wrap_fit
+from course.internal.simulated_gpus import Gpus
 from grader.facts import Fit, HorovodFacts, Projection, State
 from grader.job import HOST, NOWHERE, RANK, Folders, Found, Topology
 from grader.sandboxed import collectives
 from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
-from grader.sandboxed.gpus import Gpus
 from grader.sandboxed.iterators import keep_iterators
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
 

@@ -24,12 +24,12 @@ from tensorflow.python.training import server_lib
 
 from course import tf_config
 from course.internal.keras_fit import FitCall, wrap_fit
+from course.internal.simulated_gpus import Gpus
 from grader.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
 from grader.job import LOGS, Topology
 from grader.sandboxed import looks, pauses, served
 from grader.sandboxed.companions import make_mobilenet_shallow
 from grader.sandboxed.exits import Exits
-from grader.sandboxed.gpus import Gpus
 from grader.sandboxed.recorder import Recorder, plain
 
 KEPT = 500  # of whatever is listed

@@ -1,7 +1,5 @@
 """What each solution does under two ranks: what its step brings is there from that step on, and not before."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -88,16 +86,11 @@ def test_three_ranks_share_an_epoch_too():
     assert [record.epochs[0].steps for record in run.records] == [4 // 3] * 3
 
 
-# Runs a solution on a host that says it has one GPU, whatever it has.
-ONE_GPU = """
-import runpy
-import sys
-import tensorflow as tf
-tf.config.list_physical_devices = lambda kind=None: ["a GPU"]
-runpy.run_path(sys.argv.pop(1), run_name="__main__")
-"""
+def test_each_rank_takes_a_simulated_gpu_of_its_own():
+    run = launch.script(get(1).solution, np=2, gpus=2, **TINY)
+    assert [record.gpus for record in run.records] == [["GPU:0 (simulated)"], ["GPU:1 (simulated)"]]
 
 
 def test_more_ranks_than_gpus_on_a_host_is_said_clearly():
     with pytest.raises(launch.RunError, match="2 ranks on a host with 1 GPUs: start one rank per GPU"):
-        launch.mpirun([sys.executable, "-c", ONE_GPU, str(get(7).solution)], np=2)
+        launch.script(get(1).solution, np=2, gpus=1, **TINY)

@@ -172,7 +172,7 @@ def error_printed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
         "a line that says so",
         "as long as it tells all ranks",
         "all of them get the sum",
-        "So all know alike whether to continue.",
+        "So all ranks know whether to continue.",
         "A rank that only ended itself would leave the others to wait for it",
     ),
     needs=(staged,),

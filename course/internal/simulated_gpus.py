@@ -1,4 +1,4 @@
-"""Simulated GPUs: a rank's tf.config answers for as many as the simulated host has."""
+"""Simulated GPUs: a rank's tf.config answers for as many as a host is to have. Everything is computed on the CPU."""
 
 import functools
 import inspect

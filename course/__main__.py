@@ -59,8 +59,24 @@ def lab(instructor: bool, arguments: tuple[str, ...]) -> None:
         hiding = steps.ROOT / "course" / "internal" / "for_learners"
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(hiding), os.environ.get("JUPYTER_CONFIG_PATH", "")])
     os.chdir(steps.ROOT)  # not the lessons' folder: nbgrader's pages need the class's other folders
-    opened = "--LabApp.default_url=/lab/tree/notebooks"
-    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, *arguments])
+    opened = "--LabApp.default_url=/lab/tree/notebooks/index.ipynb"
+    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, *_as_root(arguments)])
+
+
+def _as_root(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return JupyterLab's arguments, with the permission to run as root in a container, where root is what users are.
+
+    Raises:
+        click.ClickException: the user is root elsewhere, and has not said that this is meant.
+    """
+    if os.getuid() or "--allow-root" in arguments:
+        return arguments
+    if any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
+        return ("--allow-root", *arguments)
+    raise click.ClickException(
+        "You are root, and JupyterLab runs whatever a notebook contains as its user. Start it as another user, or, if "
+        "this is what you want, with scripts/lab --allow-root."
+    )
 
 
 class _Commands(click.ParamType):

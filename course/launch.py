@@ -60,6 +60,14 @@ class RunError(RuntimeError):
         return [f"{type(self).__name__}: {self}"]
 
 
+class InterruptedRun(KeyboardInterrupt):
+    """The learner interrupted a run; all its ranks have been ended."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Show one line in a notebook."""
+        return ["Interrupted: all ranks have been ended."]
+
+
 def gpu_count() -> int:
     """Return how many NVIDIA GPUs this machine has, without starting TensorFlow."""
     try:
@@ -200,6 +208,8 @@ def mpirun(
         for line in ranks.output:
             _take(line.decode(errors="replace").rstrip("\n"), run, say)
         code = ranks.wait()
+    except KeyboardInterrupt:
+        raise InterruptedRun from None
     finally:
         timer.cancel()
         ranks.close()

@@ -108,7 +108,7 @@ def test_no_function_is_defined_in_two_notebooks():
 
 
 def test_no_stray_notebook_is_there():
-    extra = {NOTEBOOKS / "step_00" / "spmd.ipynb", NOTEBOOKS / "step_08" / "hang.ipynb"}
+    extra = {NOTEBOOKS / "index.ipynb", NOTEBOOKS / "step_00" / "spmd.ipynb", NOTEBOOKS / "step_08" / "hang.ipynb"}
     known = {step.notebook for step in STEPS} | extra
     assert {path for path in NOTEBOOKS.glob("**/*.ipynb") if ".ipynb_checkpoints" not in path.parts} == known
 

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from course.steps import get
 from grader import __main__ as command
 from grader import notebook
 from grader.report import head, html, text
@@ -67,7 +68,12 @@ def test_a_file_that_cannot_be_read_has_no_head(tmp_path):
 def test_a_notebook_shows_the_head_before_the_checks(script, monkeypatch):
     monkeypatch.setattr(notebook, "_pool", lambda: None)
     monkeypatch.setattr(notebook, "judge", lambda path, step, pool: Report(step, path, "passed", checks=[OUTCOME]))
+    kept = []
+    monkeypatch.setattr(notebook.progress, "keep", lambda *check: kept.append(check))
     report = notebook.check(2, str(script))
+    assert kept == [(2, "passed", report.score, report.max_score)]
+    notebook.check(2, str(get(2).solution))
+    assert len(kept) == 1, "a lesson that checks the solution is no learner's progress"
     shown = report._repr_html_()
     assert shown.index("saved just now") < shown.index("A check")
     assert "TODO" not in report.to_json() and "saved" not in report.to_json()

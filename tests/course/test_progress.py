@@ -1,0 +1,77 @@
+"""The index of the course: its map, and what a learner has done so far."""
+
+import re
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+
+from course import __main__, launch, progress
+from course.steps import NOTEBOOKS, ROOT, STEPS
+
+ROW = re.compile(r"^\| (\d+) \| (.*) \| (.*) \|$", re.M)
+
+
+def test_the_index_lists_what_the_readme_lists_with_a_link_to_each_lesson():
+    index = nbformat.read(NOTEBOOKS / "index.ipynb", as_version=4)
+    shown = ROW.findall("\n".join(cell.source for cell in index.cells if cell.cell_type == "markdown"))
+    listed = ROW.findall((ROOT / "README.md").read_text())
+    links = [
+        (number, f"[{title}](step_{int(number):02}/step_{int(number):02}.ipynb)", what)
+        for number, title, what in listed
+    ]
+    assert shown == links and [int(number) for number, *_ in shown] == [step.number for step in STEPS]
+
+
+def test_the_last_check_of_each_step_is_shown(tmp_path):
+    file = tmp_path / "progress.json"
+    progress.keep(3, "failed", 20, 30, file)
+    progress.keep(4, "passed", 40, 40, file)
+    progress.keep(3, "passed", 30, 30, file)
+    rows = progress.Overview(file)._repr_markdown_().splitlines()[2:]
+    assert len(rows) == len(STEPS) and "no exercise" in rows[0]
+    assert "✓ passed, 30 of 30 points" in rows[3] and "✓ passed, 40 of 40" in rows[4] and rows[5].endswith("|  |")
+    assert [path.name for path in tmp_path.iterdir()] == ["progress.json"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "\x00"])
+def test_a_damaged_file_is_as_good_as_none(text, tmp_path):
+    file = tmp_path / "progress.json"
+    file.write_text(text)
+    assert "points" not in progress.Overview(file)._repr_markdown_()
+    progress.keep(1, "failed", 3, 10, file)
+    assert "not yet, 3 of 10 points" in progress.Overview(file)._repr_markdown_()
+
+
+@pytest.mark.parametrize(
+    ("user", "marks", "given", "passed"),
+    [
+        (1000, [], [], []),
+        (0, ["/.dockerenv"], [], ["--allow-root"]),
+        (0, [], ["--allow-root"], ["--allow-root"]),
+        (0, [], [], None),
+    ],
+)
+def test_root_opens_the_lessons_in_a_container_or_on_purpose(user, marks, given, passed, monkeypatch):
+    started = []
+    monkeypatch.setattr("os.getuid", lambda: user)
+    monkeypatch.setattr("os.chdir", lambda folder: None)
+    monkeypatch.setattr("os.execvp", lambda program, command: started.append(command))
+    monkeypatch.setattr("course.__main__.Path.exists", lambda path: str(path) in marks)
+    monkeypatch.setattr("course.exercise.start", lambda *where: None)
+    said = CliRunner().invoke(__main__.main, ["lab", *given])
+    if passed is None:
+        assert said.exit_code == 1 and "You are root" in said.output and started == []
+    else:
+        assert started[0][5:] == passed
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_shows_one_line():
+    def say(line):
+        if line.startswith("[0]"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(launch.InterruptedRun) as stopped:
+        launch.mpirun(["echo", "here"], np=1, say=say)
+    assert stopped.value._render_traceback_() == ["Interrupted: all ranks have been ended."]

@@ -19,6 +19,7 @@ from course.internal import stalls
 from course.internal.reaper import Reaped
 from course.internal.records import Record, read_records
 from course.internal.simulated_hosts import rendezvous
+from course.internal.waiting import Waiting
 from course.steps import ROOT
 
 # Flags of the programs: a model that trains in seconds on two cores, or the full one.
@@ -205,9 +206,11 @@ def mpirun(
     timer = threading.Timer(timeout, stop)
     try:
         timer.start()
-        for line in ranks.output:
-            _take(line.decode(errors="replace").rstrip("\n"), run, say)
-        code = ranks.wait()
+        with Waiting(f"{np} rank{'s are' if np > 1 else ' is'} running") as waiting:
+            for line in ranks.output:
+                waiting.interrupt()
+                _take(line.decode(errors="replace").rstrip("\n"), run, say)
+            code = ranks.wait()
     except KeyboardInterrupt:
         raise InterruptedRun from None
     finally:

@@ -1,6 +1,7 @@
 """Execute the course's notebooks headless with papermill, show their progress, and write a summary."""
 
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -135,6 +136,7 @@ def execute(
     Returns:
         {"status": "passed", "failed" or "timeout", "seconds", "error": None or the reason}.
     """
+    os.environ["COURSE_HEADLESS"] = "1"  # kernels inherit it: see course.internal.waiting
     began = time.perf_counter()
     executed = out / notebook.name
     display.begin(notebook.stem, title, len(json.loads(notebook.read_text())["cells"]) + 1)  # papermill adds one

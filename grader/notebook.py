@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course import progress
+from course.internal.waiting import Waiting
 from course.steps import SOLUTIONS
 from grader.judge import judge
 from grader.report import head, html
@@ -39,7 +40,8 @@ class Checked(Report):
 def check(step: int, script: str = "fashion_mnist.py") -> Checked:
     """Judge the script at a step; the report shows itself in the notebook, and index.ipynb shows its result."""
     before = head.read(script, step)  # the file as it is judged
-    checked = Checked(**vars(judge(script, step, _pool())), head=before)
+    with Waiting("your script is running on simulated clusters"):
+        checked = Checked(**vars(judge(script, step, _pool())), head=before)
     if SOLUTIONS not in Path(script).resolve().parents:  # a lesson that runs without a learner checks the solution
         progress.keep(step, checked.status, checked.score, checked.max_score)
     return checked

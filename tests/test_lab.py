@@ -81,7 +81,10 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         cell = notebook.locator(".jp-CodeCell", has_text="check(step=3").first
         cell.locator(".cm-content").click()
         page.keyboard.press("Control+Enter")
+        waiting = cell.get_by_text("your script is running on simulated clusters")
+        expect(waiting).to_be_visible(timeout=60_000)
         expect(cell.get_by_text("Each rank applies its own gradient")).to_be_visible(timeout=180_000)
+        expect(waiting).to_have_count(0)
         expect(cell.get_by_text("Not yet: 20 of 30 points")).to_be_visible()
         page.locator('.lm-MenuBar-itemLabel:text("Nbgrader")').click()
         commands = page.locator("#jp-mainmenu-nbgrader li[data-command]:visible")

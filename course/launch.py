@@ -148,7 +148,7 @@ def script(
         raise RunError(f"{np} ranks do not fill {hosts} hosts evenly. Take a multiple of {hosts} ranks.")
     arguments = command_line(flags)
     layout = ["--host", ",".join(f"host-{host}:{np // hosts}" for host in range(hosts))] if hosts > 1 else []
-    shown = ["mpirun", "-np", str(np), *layout, "python", str(path).removeprefix(f"{ROOT}/"), *arguments]
+    shown = ["mpirun", "-np", str(np), *layout, "python", _as_typed(path), *arguments]
     settings = {"COURSE_RECORD_WEIGHTS": "1"} if weights else {}
     settings |= {"COURSE_RECORD_ONE_CORE": "1"} if one_core_each else {}
     settings |= {"COURSE_RECORD_GPUS": str(gpus)} if gpus else {}
@@ -162,6 +162,12 @@ def script(
         run = mpirun(command, np, timeout=timeout, say=say, variables=settings, shown=shlex.join(shown))
         run.records = read_records(Path(directory))
     return run
+
+
+def _as_typed(path: str | Path) -> str:
+    """Return a program's path as a learner would type it in this folder, if that is one of the course's."""
+    inside = Path.cwd().is_relative_to(ROOT)
+    return os.path.relpath(path) if inside else str(path).removeprefix(f"{ROOT}/")
 
 
 def command_line(flags: dict[str, Any]) -> list[str]:

@@ -1,5 +1,7 @@
 """What each solution does under two ranks: what its step brings is there from that step on, and not before."""
 
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -94,3 +96,11 @@ def test_each_rank_takes_a_simulated_gpu_of_its_own():
 def test_more_ranks_than_gpus_on_a_host_is_said_clearly():
     with pytest.raises(launch.RunError, match="2 ranks on a host with 1 GPUs: start one rank per GPU"):
         launch.script(get(1).solution, np=2, gpus=1, **TINY)
+
+
+def test_the_command_that_is_printed_can_be_pasted_into_a_terminal_in_the_lesson_s_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(get(3).notebook.parent)
+    run = launch.script(get(3).starter, np=1, log_dir=tmp_path, **TINY)
+    assert "../../solutions/" in run.command
+    pasted = subprocess.run(run.command, shell=True, env=launch.environment(np=1), capture_output=True, text=True)
+    assert pasted.returncode == 0 and "Test accuracy" in pasted.stdout, pasted.stderr

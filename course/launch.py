@@ -148,7 +148,7 @@ def script(
         raise RunError(f"{np} ranks do not fill {hosts} hosts evenly. Take a multiple of {hosts} ranks.")
     arguments = command_line(flags)
     layout = ["--host", ",".join(f"host-{host}:{np // hosts}" for host in range(hosts))] if hosts > 1 else []
-    shown = ["mpirun", "-np", str(np), *layout, "python", _as_typed(path), *arguments]
+    shown = ["mpirun", "-np", str(np), *layout, *_as_typed(["python", _here(path), *arguments])]
     settings = {"COURSE_RECORD_WEIGHTS": "1"} if weights else {}
     settings |= {"COURSE_RECORD_ONE_CORE": "1"} if one_core_each else {}
     settings |= {"COURSE_RECORD_GPUS": str(gpus)} if gpus else {}
@@ -164,8 +164,18 @@ def script(
     return run
 
 
-def _as_typed(path: str | Path) -> str:
-    """Return a program's path as a learner would type it in this folder, if that is one of the course's."""
+def _as_typed(command: list[str]) -> list[str]:
+    """Return a command for each rank as it can be typed behind mpirun: a shell replaces {rank}."""
+    if not any("{rank}" in word for word in command):
+        return command
+    words = [
+        word.replace("{rank}", "${OMPI_COMM_WORLD_RANK}") if "{rank}" in word else shlex.quote(word) for word in command
+    ]
+    return ["sh", "-c", " ".join(words)]
+
+
+def _here(path: str | Path) -> str:
+    """Return a program's path from this folder, if that is one of the course's."""
     inside = Path.cwd().is_relative_to(ROOT)
     return os.path.relpath(path) if inside else str(path).removeprefix(f"{ROOT}/")
 

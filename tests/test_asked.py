@@ -64,7 +64,7 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "A Keras iterator, such as `train_iter`, helps",
         "As long as one order comes again and again",
     ),
-    10: ("All ranks have ended.", "So rank 0's never meet those of the others."),  # the lesson's own run
+    10: ("All ranks have ended.", "So rank 0's slots never match those of the other ranks."),  # the lesson's own run
     13: (
         "used all devices of one process",
         "addresses of all tasks",

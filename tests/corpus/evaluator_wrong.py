@@ -58,7 +58,7 @@ WRONG = (
     _wrong("without the flag another end", "ends", (FLAG, FLAG.replace("type=int,", "type=int, default=20,"))),
     _wrong("without an end", "ends", (END, "")),
     _wrong("the first checkpoint alone", "ends", (END, "    max_evaluations=1,\n")),
-    _wrong("evaluations counted in place of checkpoints", "number", (SIDECAR, _COUNTED), in_ci=True),
+    _wrong("evaluations counted in place of checkpoints", "number", (SIDECAR, _COUNTED)),
     _wrong("a checkpoint of exactly that number alone ends it", "flag", (SIDECAR, _EXACT)),
     # 2. TF_CONFIG, the role, GPUs
     _wrong("TF_CONFIG is not checked", "tf_config", (CHECK, "")),

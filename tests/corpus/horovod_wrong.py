@@ -137,7 +137,6 @@ _STEP_1 = (
         ((GUARD, ""), (CHOICE, "gpus[hvd.local_rank() % len(gpus)]")),
         1,
         check="enough_gpus",
-        in_ci=True,
     ),
     Variant(
         "ranks without a GPU use the CPU",
@@ -239,7 +238,6 @@ _STEP_2 = (
         ((TENSORBOARD, TENSORBOARD.lstrip()),),
         2,
         check="same_work",
-        in_ci=True,
     ),
     Variant("callbacks for rank 0 only", 2, ((GIVEN, "    callbacks=callbacks if verbose else None,\n"),), 2),
     Variant("the schedule on rank 0 only", 2, ((SCHEDULE, f"if verbose:\n    {SCHEDULE}"),), 2, check="same_work"),

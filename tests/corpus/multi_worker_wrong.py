@@ -178,7 +178,6 @@ WRONG = (
         (("CommunicationImplementation[args.communication]", "CommunicationImplementation.RING"),),
         13,
         check="communication",
-        in_ci=True,
     ),
     Variant(
         "no restore",

@@ -93,7 +93,7 @@ WRONG = (
         0,
     ),
     # 2. The input function
-    _wrong("the batch size as it is", "batch_size", (BATCH, "    batch_size = args.batch_size\n"), in_ci=True),
+    _wrong("the batch size as it is", "batch_size", (BATCH, "    batch_size = args.batch_size\n")),
     _wrong(
         "the batch size divided by the workers",
         "batch_size",

@@ -803,7 +803,6 @@ _WRONG_10 = (
         ),
         10,
         check="goes_on",
-        in_ci=True,
     ),
     Variant(
         "as many epochs as there are files",

@@ -32,12 +32,10 @@ def applies_means(runs: HorovodRuns, expected: HorovodRuns, rates: Collection[fl
         expected: the solution's.
         rates: the learning rates that are right, of which a step may have any.
     """
-    rank, seen = _seen(runs)
-    if not rank:
-        return _not_run(runs)
-    stop = _trained(rank, seen)
-    if stop:
-        return stop
+    training = _training(runs)
+    if not isinstance(training, tuple):
+        return training
+    rank, seen = training
     for rate in (rate for epoch in seen.steps for rate in epoch if rate is not None):
         if not any(abs(rate - right) <= NEAR * right for right in rates):
             return _unclear(rank, f"applied the mean of the gradients at rate {rate:.4g}")
@@ -56,12 +54,10 @@ def rates(runs: HorovodRuns) -> tuple[str, list[list[float]]] | Finding | None:
 
     Where they are not those that it reports, or were not seen, return that; None where the script has failed before.
     """
-    rank, seen = _seen(runs)
-    if not rank:
-        return _not_run(runs)
-    stop = _trained(rank, seen)
-    if stop:
-        return stop
+    training = _training(runs)
+    if not isinstance(training, tuple):
+        return training
+    rank, seen = training
     reported = [batch.rate for fit in rank.facts.fits for batch in fit.batches]
     taken = [0.0 if rate is None else rate for epoch in seen.steps for rate in epoch]
     for number, (rate, said) in enumerate(zip_longest(taken, reported, fillvalue=0.0), 1):
@@ -83,12 +79,10 @@ def took_steps(runs: HorovodRuns, least: int, most: int, epochs: Collection[int]
 
     There has to be one of these numbers of epochs, unless the mean of the metrics says when to stop.
     """
-    rank, seen = _seen(runs)
-    if not rank:
-        return _not_run(runs)
-    stop = _trained(rank, seen)
-    if stop:
-        return stop
+    training = _training(runs)
+    if not isinstance(training, tuple):
+        return training
+    rank, seen = training
     wrong = next((len(epoch) for epoch in seen.steps if not least <= len(epoch) <= most), None)
     if wrong is not None:
         return _unclear(rank, f"took {wrong} steps in an epoch")
@@ -113,8 +107,14 @@ def stopped(runs: HorovodRuns, line: int | None) -> Finding | None:
     return None
 
 
-def _trained(rank: HorovodRank, seen: Testimony) -> Finding | None:
-    """Return why the script's rank did not train with the witness to the end, in the steps that it reports, if so."""
+def _training(runs: HorovodRuns) -> tuple[HorovodRank, Testimony] | Finding | None:
+    """Return the script's rank next to the witness, and what that saw, if they trained to the end in the steps reported.
+
+    Otherwise return why not; None where the script has failed before.
+    """
+    rank, seen = _seen(runs)
+    if not rank:
+        return _not_run(runs)
     if seen.misfit:
         return _unclear(rank, seen.misfit)
     if rank.error or rank.ended_for or rank.exit:
@@ -123,7 +123,7 @@ def _trained(rank: HorovodRank, seen: Testimony) -> Finding | None:
     taken = [len(epoch) for epoch in seen.steps]
     if taken != reported or not any(map(any, seen.steps)):
         return _unclear(rank, f"reports {reported} steps per epoch, and {taken} were seen")
-    return None
+    return rank, seen
 
 
 def _epochs(number: int) -> str:

@@ -108,7 +108,7 @@ def stopped(runs: HorovodRuns, line: int | None) -> Finding | None:
 
 
 def _training(runs: HorovodRuns) -> tuple[HorovodRank, Testimony] | Finding | None:
-    """Return the script's rank next to the witness, and what that saw, if they trained to the end in the steps reported.
+    """Return the script's rank next to the witness, and what that saw, if both trained to the end as is reported.
 
     Otherwise return why not; None where the script has failed before.
     """

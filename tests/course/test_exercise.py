@@ -32,3 +32,12 @@ def test_the_solution_is_folded_away_and_shows_the_step_s_lines_only():
 
 def test_the_same_file_has_no_difference():
     assert "No difference." in exercise.compare(7, steps.get(7).solution).data
+
+
+def test_two_files_are_shown_side_by_side(tmp_path):
+    script = tmp_path / "fashion_mnist.py"
+    script.write_text(steps.get(7).solution.read_text().replace("hvd.init()", "hvd.init() # <mine>"))
+    shown = exercise.compare(7, script).data
+    assert (
+        "your file" in shown and "the solution" in shown and "&lt;mine&gt;" in shown and shown.startswith("<details>")
+    )

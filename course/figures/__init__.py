@@ -26,7 +26,7 @@ from course.figures.measured import (
     weight_distance,
 )
 from course.figures.mirrored import one_process_or_many, side_by_side
-from course.figures.rates import learning_curves, learning_rates, step_lengths
+from course.figures.rates import learned, learning_curves, learning_rates, step_lengths
 from course.figures.restarts import loss_across_restart, restart, restart_costs
 from course.figures.servers import evaluated, roles, variables, worker_steps
 from course.figures.shares import dealt_out, epoch_maps, overlaps, repeated_batches, throughputs
@@ -51,6 +51,7 @@ __all__ = [
     "four_engines",
     "images",
     "images_per_second",
+    "learned",
     "learning_curves",
     "learning_rates",
     "lines_printed",

@@ -90,3 +90,26 @@ def learning_curves(panels: dict[str, dict[str, list[Run]]], samples: int, log: 
         ax.set(title=title, xlabel="images seen by all ranks", ylabel=f"training {log}, mean of an epoch")
         ax.legend(frameon=False, fontsize=9)
     return figure
+
+
+def learned(runs: list[Run], samples: int) -> Figure:
+    """Plot what each run has learned, over the images that its ranks have seen and over the seconds of training.
+
+    Args:
+        runs: to compare.
+        samples: images of the training set, which an epoch sees.
+    """
+    figure, (left, right) = plots(2, height=3)
+    for run, colour in zip(runs, COLOURS, strict=False):
+        epochs = run.records[0].epochs
+        accuracy = [epoch.final_logs["accuracy"] for epoch in epochs]
+        seconds = [epoch.train_end - epochs[0].start for epoch in epochs]
+        name = f"{run.np} rank{'s' if run.np > 1 else ''}"
+        left.plot(samples * np.arange(1, len(epochs) + 1), accuracy, color=colour, marker="o", label=name)
+        right.plot(seconds, accuracy, color=colour, marker="o", label=name)
+    left.set(xlabel="images seen by all ranks", ylabel="training accuracy, mean of an epoch", ylim=(0, 1))
+    right.set(xlabel="seconds since training began", ylabel="training accuracy", ylim=(0, 1))
+    left.set_xlim(0)
+    right.set_xlim(0)
+    left.legend(frameon=False)
+    return figure

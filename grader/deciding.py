@@ -15,7 +15,7 @@ from grader import checks
 from grader.checks import ending
 from grader.checks.part import NOT_RUN, Part
 from grader.facts import Ran
-from grader.report.data import Outcome, Status
+from grader.report.data import Outcome, Status, first_failure
 from grader.runner import reading
 from grader.runner.reading import NoScriptError, Source
 from grader.runs import BrokenError, GoneError, Runs, read
@@ -46,8 +46,8 @@ class Decision(Struct):
 
     @property
     def first_failure(self) -> Outcome | None:
-        """The first outcome that is neither passed nor skipped."""
-        return next((outcome for outcome in self.checks if outcome.status in ("failed", "error")), None)
+        """See grader.report.data.first_failure()."""
+        return first_failure(self.checks)
 
 
 def decide(case: Case) -> Decision | None:

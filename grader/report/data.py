@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, cast
 
@@ -62,6 +63,12 @@ def schema() -> dict[str, Any]:
     return msgspec.json.schema(Published)
 
 
+def first_failure(checks: Sequence[Outcome]) -> Outcome | None:
+    """Return the first outcome that failed; where none did, the first one that a person has to look at."""
+    wrong = [outcome for status in ("failed", "error") for outcome in checks if outcome.status == status]
+    return wrong[0] if wrong else None
+
+
 @dataclass
 class Report:
     """The judgement of one script."""
@@ -85,8 +92,8 @@ class Report:
 
     @property
     def first_failure(self) -> Outcome | None:
-        """The first outcome that is neither passed nor skipped."""
-        return next((outcome for outcome in self.checks if outcome.status in ("failed", "error")), None)
+        """See first_failure()."""
+        return first_failure(self.checks)
 
     def published(self) -> dict[str, Any]:
         """Return the report as a Published object, of built-in types."""

@@ -69,3 +69,10 @@ def test_a_check_is_required_by_its_name():
 def test_every_figure_that_a_check_names_can_be_drawn():
     named = {check.figure for check in CHECKS if check.figure}
     assert named == figures.FIGURES.keys()
+
+
+def test_what_failed_comes_before_what_a_person_has_to_look_at():
+    outcomes = [Outcome("A", 3, status, 0, 10, "", "", None) for status in ("passed", "skipped", "error", "failed")]
+    assert data.first_failure(outcomes).status == "failed"
+    assert data.first_failure(outcomes[:3]).status == "error"
+    assert data.first_failure(outcomes[:2]) is None

@@ -57,7 +57,8 @@ def lab(instructor: bool, arguments: tuple[str, ...]) -> None:
     os.environ.update(launch.environment(np=2))
     if not instructor:
         hiding = steps.ROOT / "course" / "internal" / "for_learners"
-        os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(hiding), os.environ.get("JUPYTER_CONFIG_PATH", "")])
+        others = os.environ.get("JUPYTER_CONFIG_PATH")  # an empty part would be this folder
+        os.environ["JUPYTER_CONFIG_PATH"] = f"{hiding}{os.pathsep}{others}" if others else str(hiding)
     os.chdir(steps.ROOT)  # not the lessons' folder: nbgrader's pages need the class's other folders
     opened = "--LabApp.default_url=/lab/tree/notebooks/index.ipynb"
     os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, *_as_root(arguments)])

@@ -5,12 +5,15 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
 
-from course.steps import NOTEBOOKS, ROOT, STEPS
+import msgspec
+
+from course.steps import NOTEBOOKS, ROOT, STEPS, Step
 
 FILE = NOTEBOOKS / "progress.json"
 MEASURED = ROOT / "benchmarks" / "results.json"
+
+Checks = dict[str, tuple[str, float, float, str]]  # step -> status, score, best score, when
 
 
 def keep(step: int, status: str, score: float, max_score: float, file: Path = FILE) -> None:
@@ -23,10 +26,10 @@ def keep(step: int, status: str, score: float, max_score: float, file: Path = FI
         max_score: those that can be had.
         file: where to.
     """
-    known = _known(file) | {str(step): [status, score, max_score, time.strftime("%d %B %Y, %H:%M")]}
+    known = _known(file) | {str(step): (status, score, max_score, time.strftime("%d %B %Y, %H:%M"))}
     new = file.with_name(f"{file.name}.{os.getpid()}")
     with contextlib.suppress(OSError):  # a report is worth more than a note of it
-        new.write_text(json.dumps(known))
+        new.write_bytes(msgspec.json.encode(known))
         new.replace(file)
 
 
@@ -43,10 +46,10 @@ class Overview:
         lines = ["| Step | Lesson | Computes for | Your last check |", "| --- | --- | --- | --- |"]
         for step in STEPS:
             lesson = f"[{step.title}]({step.name}/{step.name}.ipynb)"
-            lines.append(f"| {step.number} | {lesson} | {_minutes(seconds.get(step.name))} | {self._check(step)} |")
+            lines.append(f"| {step.number} | {lesson} | {_duration(seconds.get(step.name))} | {self._check(step)} |")
         return "\n".join(lines)
 
-    def _check(self, step: Any) -> str:
+    def _check(self, step: Step) -> str:
         """Return what the last check of a step found, or why there is none."""
         if not step.has_exercise:
             return "no exercise"
@@ -56,14 +59,12 @@ class Overview:
         return f"{'✓ passed' if status == 'passed' else 'not yet'}, {score:g} of {max_score:g} points, {when}"
 
 
-def _minutes(seconds: float | None) -> str:
+def _duration(seconds: float | None) -> str:
     return "" if seconds is None else f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
 
 
-def _known(file: Path) -> dict[str, Any]:
-    """Return the checks that were kept, by step; none where the file is missing or damaged."""
-    with contextlib.suppress(OSError, ValueError):
-        found = json.loads(file.read_text())
-        if isinstance(found, dict):
-            return found
+def _known(file: Path) -> Checks:
+    """Return the checks that were kept; none where the file is missing or damaged."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        return msgspec.json.decode(file.read_bytes(), type=Checks)
     return {}

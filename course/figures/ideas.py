@@ -125,15 +125,12 @@ def step_anatomy(np: int = 4) -> Figure:
     """Plot a step, in which gradients are exchanged while others are computed, and the speed-up for more ranks."""
     figure, (left, right) = plots(2, height=2.8)
     forward, backward, after = 0.35, 0.65, 0.15  # seconds, made up
-    pieces = [
-        (0.55, 0.2),
-        (0.77, 0.18),
-        (0.97, forward + backward + after - 0.97),
-    ]  # of the exchange, as they get ready
+    last = 0.97, forward + backward + after - 0.97
+    exchanged = (0.55, 0.2), (0.77, 0.18), last  # starts and lengths: each begins when its gradients are ready
     for rank in range(np):
         left.barh(rank - 0.15, forward, color=rank_colour(rank), height=0.4)
         left.barh(rank - 0.15, backward, left=forward, color=rank_colour(rank), height=0.4, alpha=0.6)
-        left.broken_barh(pieces, (rank + 0.08, 0.25), color="#6b7280")
+        left.broken_barh(exchanged, (rank + 0.08, 0.25), color="#6b7280")
     left.set(title="One step", xlabel="time", xticks=[], yticks=range(np), xlim=(0, 1.3))
     left.set_yticklabels([f"rank {rank}" for rank in range(np)])
     left.text(forward / 2, -0.5, "forward", ha="center", fontsize=9)

@@ -42,7 +42,7 @@ LEARNER = re.compile(r"[A-Za-z0-9][\w.@-]*")
 
 
 def copy(source: str | Path, target: str | Path, step: Step) -> list[str]:
-    """Copy a submission's notebook, script and time stamp, and return what is wrong with it, one remark per line.
+    """Copy the notebook, script and time stamp that were handed in, and return what is wrong, one remark per line.
 
     Only regular files with one name are opened. The target, which must not be there, gets a notebook in any case: the
     released one, if the learner's cannot be read.

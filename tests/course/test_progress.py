@@ -34,7 +34,7 @@ def test_the_last_check_of_each_step_is_shown(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["progress.json"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "\x00"])
+@pytest.mark.parametrize("text", ["", "[]", "{", "\x00", '{"1": 5}'])
 def test_a_damaged_file_is_as_good_as_none(text, tmp_path):
     file = tmp_path / "progress.json"
     file.write_text(text)

@@ -139,6 +139,6 @@ def test_a_submission_put_in_place_by_hand_is_looked_through_too(tmp_path):
         (folder / STEP.script).write_text(HONEST)
         (folder / f"{STEP.name}.ipynb").write_text(json.dumps(copy.deepcopy(lesson)))
         attack.hand_in(folder, aim)
-        intake.clean(folder, STEP, tmp_path / "aside" / attack.name)
+        intake.clean(folder, STEP, tmp_path / "originals" / attack.name)
         assert intake.is_clean(folder, STEP), attack.name
         assert (folder / STEP.script).exists() == (attack.outcome == "judged"), attack.name

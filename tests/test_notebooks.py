@@ -14,7 +14,7 @@ from course import launch, lessons
 from course.steps import NOTEBOOKS, STEPS
 from grader.classroom import release
 
-PARAMETERS = ("np", "profile", "epochs", "train_samples", "test_samples", "data_dir", "script")
+PARAMETERS = ("ranks", "profile", "epochs", "train_samples", "test_samples", "data_dir", "script")
 
 LOOKED_UP = {
     1: ("?hvd.rank", "?hvd.local_rank"),
@@ -116,6 +116,8 @@ def test_no_stray_notebook_is_there():
 def test_a_lesson_can_be_run_by_papermill(lesson):
     (cell,) = (cell for cell in lesson.cells if "parameters" in cell.metadata.get("tags", []))
     assert [line.split(" = ")[0] for line in cell.source.splitlines()] == list(PARAMETERS)
+    (setup,) = (cell for cell in lesson.cells if cell.id == "setup")
+    assert "ranks = lessons.ranks_or_np(ranks)" in setup.source
 
 
 def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):

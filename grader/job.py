@@ -4,6 +4,8 @@ The judge writes a job, the supervisor inside the sandbox reads it. Both use the
 """
 
 import mmap
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -136,3 +138,21 @@ class Job(msgspec.Struct):
 def flags(**values: object) -> tuple[str, ...]:
     """Return a program's arguments: batch_size=2 becomes --batch-size 2."""
     return tuple(part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value)))
+
+
+def turns(topologies: Sequence[Topology]) -> list[list[str]]:
+    """Return which topologies run side by side: all, if each rank has a core, and otherwise each by itself.
+
+    Ranks that share a core evict each other's data from its caches, and all of them take longer. The one rank of a
+    topology with a witness has the core that another topology leaves idle.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if cores < sum(topology.size for topology in topologies):
+        turns = {topology: [topology.name] for topology in topologies if not topology.witness}
+        for topology in topologies:
+            if topology.witness:
+                other = max(turns, key=lambda other: -other.size % cores, default=topology)
+                turns.setdefault(other, []).append(topology.name)
+        return list(turns.values())
+    sides = [[topology.name for topology in topologies if bool(topology.after) == later] for later in (False, True)]
+    return [turn for turn in sides if turn]

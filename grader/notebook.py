@@ -40,8 +40,12 @@ class Checked(Report):
 def check(step: int, script: str = "fashion_mnist.py") -> Checked:
     """Judge the script at a step; the report shows itself in the notebook, and index.ipynb shows its result."""
     before = head.read(script, step)  # the file as it is judged
-    with Waiting("your script is running on simulated clusters"):
-        checked = Checked(**vars(judge(script, step, _pool())), head=before)
+    with Waiting("the check is getting ready") as waiting:
+
+        def begins(cluster: str) -> None:
+            waiting.what = f"your script is running ({cluster})"
+
+        checked = Checked(**vars(judge(script, step, _pool(), begins=begins)), head=before)
     if SOLUTIONS not in Path(script).resolve().parents:  # a lesson that runs without a learner checks the solution
         progress.keep(step, checked.status, checked.score, checked.max_score)
     return checked

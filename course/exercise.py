@@ -62,7 +62,7 @@ def _free_name(path: Path) -> Path:
 def solution(number: int) -> HTML:
     """Return what the step changes in the program, as a diff that is folded away until it is opened."""
     step = steps.get(number)
-    return _folded_diff(f"The solution of step {number}", step.starter, step.solution)
+    return folded_diff(f"The solution of step {number}", step.starter, step.solution)
 
 
 def compare(number: int, script: str | Path) -> HTML:
@@ -79,10 +79,11 @@ def compare(number: int, script: str | Path) -> HTML:
 def whole_part(number: int) -> HTML:
     """Return all that changed from the part's first program to a step's solution, as a folded diff."""
     first = next(step for step in steps.STEPS if step.script == steps.get(1).script)
-    return _folded_diff("All steps in one diff", first.starter, steps.get(number).solution)
+    return folded_diff("All steps in one diff", first.starter, steps.get(number).solution)
 
 
-def _folded_diff(summary: str, before: Path, after: Path) -> HTML:
+def folded_diff(summary: str, before: Path, after: Path) -> HTML:
+    """Return the lines in which two files differ, folded under a summary."""
     colours = {"+": "#1a7f37", "-": "#c9372c", "@": "#656d76"}
     lines = difflib.unified_diff(before.read_text().splitlines(), after.read_text().splitlines(), n=2, lineterm="")
     shown = [

@@ -136,6 +136,27 @@ def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):
     assert "<details><summary>Answer</summary>" in text
 
 
+@pytest.mark.parametrize("step", STEPS[2:], ids=lambda step: step.name)
+def test_a_lesson_asks_for_more_than_a_line_at_a_todo(lesson, step):
+    cells = {cell.id: cell.source for cell in lesson.cells}
+    order = [name for name in cells if name.startswith("puzzle")]
+    assert order[:3] == ["puzzle", "puzzle-answer", "puzzle-check"]
+    check = cells["puzzle-check"]
+    if "puzzle.predicted(" in check:
+        assert re.match(r"guess = None  # .", cells["puzzle-answer"]), "no prediction is committed"
+        between = list(cells)[list(cells).index("puzzle-answer") + 1 : list(cells).index("puzzle-check")]
+        assert len(between) > 0, "it is made before the run that shows the answer"
+        return
+    assert f"puzzle.judged({step.number}, wrong, check)" in check or re.search(r"puzzle\.(repaired|edited)\(", check)
+    assert cells["puzzle-solution"].startswith("<details><summary>Answer</summary>")
+
+
+@pytest.mark.parametrize("step", STEPS[2:], ids=lambda step: step.name)
+def test_a_released_lesson_has_its_puzzle_unlocked(step):
+    cells = {cell.id: cell for cell in release.lesson(step).cells}
+    assert all("nbgrader" not in cells[name].metadata for name in ("puzzle", "puzzle-answer", "puzzle-check"))
+
+
 def test_no_stub_is_left_in_a_lesson(lesson, step):
     """The stubs of `course new-step` say TODO; lessons name the programs' own markers, `TODO: Step N`."""
     text = "\n".join([step.title, *sources(lesson, "markdown")])

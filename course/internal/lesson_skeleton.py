@@ -23,7 +23,7 @@ script = "{script}\"""",
     ),
     (
         "setup",
-        """from course import exercise, launch, lessons, steps
+        """from course import exercise, launch, lessons, puzzle, steps
 
 ranks = lessons.ranks_or_np(ranks)  # papermill's older parameter np works, too
 sizes = {{"epochs": epochs, "train_samples": train_samples, "test_samples": test_samples, "data_dir": data_dir}}
@@ -38,8 +38,11 @@ exercise.start({number})""",
     ("exercise", "## Exercise\n\nTODO: what to change in `{script}`, and where."),
     ("hint", "<details><summary>Hint</summary>\n\nTODO: what to try first.\n\n</details>"),
     ("solution", "exercise.solution({number})"),
+    ("puzzle", "## Predict\n\nTODO: a question about a number that the next run shows."),
+    ("puzzle-answer", "guess = None  # TODO: of what"),
     ("run", "## Run it"),
     ("run-run", "after = launch.script(script, np=ranks, **flags)"),
+    ("puzzle-check", 'puzzle.predicted(guess, after.records[-1].epochs[0].steps, "TODO: why it is so many.")'),
     ("effect", "TODO: what is different now, and where the output shows it."),
     (
         "practice",
@@ -70,7 +73,7 @@ exercise.start({number})""",
         "from grader.notebook import check\n\nreport = check(step={number}, script=script)\nreport",
     ),
 )
-CODE = {"parameters", "setup", "problem-run", "solution", "run-run", "check-run"}
+CODE = {"parameters", "setup", "problem-run", "solution", "puzzle-answer", "run-run", "puzzle-check", "check-run"}
 # A cell that nbgrader lets the learner edit and a person grade.
 WRITTEN_ANSWER = {
     "schema_version": 3,

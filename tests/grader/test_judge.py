@@ -1,15 +1,18 @@
 """The judge, on real ranks in real sandboxes: what is right passes, what is wrong fails at the right place."""
 
 import json
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import jsonschema
+import nbformat
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from course import puzzle
 from course.steps import ROOT, SOLUTIONS, get
 from grader import checks
 from grader.judge import judge
@@ -18,6 +21,7 @@ from grader.runner import expectations, sandbox
 from grader.runner.pool import SECONDS, Pool
 from tests.corpus import CORRECT, HOSTILE, UNREADABLE, WRONG
 from tests.corpus.hostile import TIMEOUT
+from tests.corpus.variant import first_failing
 from tests.grader.runner.test_reading import RENAMED, names, rewritten
 
 GRADED = checks.STEPS
@@ -52,6 +56,21 @@ def judged(folder, script, pool):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     never_ends = script in HOSTILE and script.says == TIMEOUT
     return judge(path, script.step, pool, 6 if never_ends else 12 if script in HOSTILE else SECONDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", puzzle.SCRIPTS)
+def test_of_the_scripts_of_a_puzzle_one_fails_at_its_step(number, pool, tmp_path):
+    reports = {}
+    for name in puzzle.SCRIPTS[number]:
+        script = tmp_path / f"{name}.py"
+        script.write_text(puzzle.text(number, name))
+        reports[name] = judge(script, number, pool)
+    (wrong,) = (name for name, report in reports.items() if report.status != "passed")
+    assert reports[wrong].status == "failed" and first_failing(reports[wrong]) == number
+    lesson = nbformat.read(get(number).notebook, as_version=4)
+    (answer,) = (cell.source for cell in lesson.cells if cell.id == "puzzle-solution")
+    assert wrong == puzzle.REPAIR or re.search(r"`(\w)\.py`", answer)[1] == wrong
 
 
 @pytest.mark.slow

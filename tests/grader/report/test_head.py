@@ -69,8 +69,6 @@ def test_a_notebook_shows_the_head_before_the_checks(script, monkeypatch):
     monkeypatch.setattr(notebook, "_pool", lambda: None)
     passed = Report(2, str(script), "passed", checks=[OUTCOME])
     monkeypatch.setattr(notebook, "judge", lambda path, step, pool, begins: passed)
-        notebook, "judge", lambda path, step, pool, begins: Report(step, path, "passed", checks=[OUTCOME])
-    )
     kept = []
     monkeypatch.setattr(notebook.progress, "keep", lambda *check: kept.append(check))
     report = notebook.check(2, str(script))

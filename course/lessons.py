@@ -1,6 +1,7 @@
 """Helpers that several lessons share: filters for what a run prints, clean folders, servers, new lines of a program."""
 
 import difflib
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from course.steps import SOLUTIONS
 
 WORKER_AND_PS = SOLUTIONS / "parameter_server" / "worker_and_ps.py"
 RUN_FOLDERS = ("cache", "logs", "results", "host-*")  # what the programs of the second part write where they run
+
+# A lesson imports TensorFlow, too, to look up its calls: without TensorFlow's start-up notes, but with its warnings.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 
 def ranks_or_np(ranks: int) -> int:

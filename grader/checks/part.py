@@ -7,7 +7,7 @@ solution did on the same clusters. A step has as many checks as its exercise has
 
 from bisect import insort
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from course import steps
@@ -111,6 +111,18 @@ class Part(Generic[Facts]):
             return judge
 
         return add
+
+    def adopt(self, other: "Part[Facts]", instead: dict[Judge[Facts], Judge[Facts]]) -> None:
+        """Take over the checks of another part, for this part's program, but for those that have others instead.
+
+        Args:
+            other: the part.
+            instead: for each function of a check that is left out, that of this part's own check in its place.
+        """
+        for check in other.checks:
+            if check.judge not in instead:
+                needs = tuple(instead.get(needed, needed) for needed in check.needs)
+                insort(self.checks, replace(check, needs=needs, clusters=()), key=lambda other: other.step.number)
 
     def up_to(self, number: int) -> list[Check[Facts]]:
         """Return the checks of the steps up to this one."""

@@ -113,11 +113,24 @@ def test_no_stray_notebook_is_there():
     assert {path for path in NOTEBOOKS.glob("**/*.ipynb") if ".ipynb_checkpoints" not in path.parts} == known
 
 
-def test_a_lesson_can_be_run_by_papermill(lesson):
+def test_a_lesson_can_be_run_by_papermill(lesson, step):
     (cell,) = (cell for cell in lesson.cells if "parameters" in cell.metadata.get("tags", []))
-    assert [line.split(" = ")[0] for line in cell.source.splitlines()] == list(PARAMETERS)
+    parameters = ("ranks", *PARAMETERS[1:]) if step.is_capstone else PARAMETERS
+    assert [line.split(" = ")[0] for line in cell.source.splitlines()] == list(parameters)
 
 
+@pytest.mark.parametrize("step", [step for step in STEPS if step.is_capstone], ids=lambda step: step.name)
+def test_a_capstone_has_the_shape_of_all_capstones(lesson, step):
+    text = "\n".join(sources(lesson, "markdown"))
+    assert text.startswith(f"# {step.label.capitalize()}: {step.title}\n\n**What you will show**")
+    assert "## The task" in text and "Hint" not in text
+    code = sources(lesson, "code")
+    assert any(f'report = check(step="{step.name}", script=script)' in source for source in code)
+    assert any(source.startswith(f'certificate("{step.name}"') for source in code)
+    assert {*release.ANSWERS, release.CHECK} <= {cell.id for cell in lesson.cells}
+
+
+@pytest.mark.parametrize("step", [step for step in STEPS if not step.is_capstone], ids=lambda step: step.name)
 def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):
     text = "\n".join(sources(lesson, "markdown"))
     assert text.startswith(f"# Step {step.number}: {step.title}\n\n**What you will learn**")

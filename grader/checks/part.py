@@ -169,5 +169,5 @@ class Part(Generic[Facts]):
 def _not_until(cause: Check[Facts], number: int) -> str:
     """Say which check has to pass before one of this step can be judged."""
     if cause.step.number < number:
-        return f"Not checked until step {cause.step.number} passes."
+        return f"Not checked until {cause.step.label} passes."
     return f"Not checked until this passes: {cause.description}."

@@ -38,9 +38,7 @@ LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second par
 class HorovodRecorder(Recorder[HorovodFacts]):
     """Records one script in one rank."""
 
-    def __init__(
-        self, script: str, gpus: int, rank: int, board: mmap.mmap, announcer: Announcer, learns: bool = False
-    ):
+    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap, announcer: Announcer, learns: bool = False):
         """Record this script, on a simulated host with so many GPUs. The board shows the collective it is in.
 
         learns says whether what is looked at is the accuracy that training reaches: see set_apart().

@@ -87,16 +87,19 @@ def _with_witness(runs: HorovodRuns) -> Finding | None:
 
 
 def _steps_line(ranks: list[HorovodRank], source: Source) -> int | None:
-    return source.line_of("steps_per_epoch") or ranks[0].facts.lines.get("fit")
+    return source.line_of("steps_per_epoch", "take", "shard") or ranks[0].facts.lines.get("fit")
 
 
 def _equal_steps(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """Whether all ranks are to take the same number of steps."""
     taken = {rank.number: rank.facts.fits[0].steps_per_epoch or rank.facts.fits[0].epochs[0].steps for rank in ranks}
-    for rank in ranks:  # one that was ended in its first epoch may have been about to take as many as the others
-        planned = rank.facts.fits[0].steps_per_epoch
-        if planned is None and _cut_short(rank, 0) and taken[rank.number] < max(taken.values()):
-            del taken[rank.number]
+    for rank in ranks:  # one that was ended in its first training may have been about to take as many as the others
+        fit = rank.facts.fits[0]
+        if fit.steps_per_epoch is None and _cut_short(rank, 0) and not fit.epochs[0].validation_steps:
+            if stalls.in_words(rank.collective) == stalls.GRADIENTS:  # of a step that others did not begin
+                taken[rank.number] += 1
+            if taken[rank.number] < max(taken.values()):
+                del taken[rank.number]
     if len(set(taken.values())) == 1:
         return None
     each = ", ".join(f"rank {number} takes {steps}" for number, steps in taken.items())
@@ -150,9 +153,7 @@ def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: S
     return None
 
 
-def _validation(
-    rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source, passes: int
-) -> Finding | None:
+def _validation(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source, passes: int) -> Finding | None:
     """Whether the validation after an epoch was as long as a share of so many passes over the test set."""
     where = rank.where if not number else f"{rank.where}, in epoch {number + 1},"
     least, most = (passes * steps for steps in _steps(COUNTED.test_batches, size))

@@ -18,6 +18,7 @@ LOGS = "left"  # --log-dir
 CHECKPOINT = "checkpoint-"  # what the names of checkpoints begin with, as --checkpoint-format has it by default
 CACHE = "copy"  # --cache-dir
 IMAGES = "{images}"  # in an argument: the folder with the judge's own images, wherever the script can see it
+SHIPPED = "{shipped}"  # in an argument: the folder with the course's own Fashion-MNIST, likewise
 RANK = "{rank}"  # in an argument: the number of the rank
 HOST = "{host}"  # in an argument: the folder that is the disk of the rank's host
 NOWHERE = "-that-are-not-there"  # follows the name of the store's folder on a host that cannot reach the store
@@ -79,6 +80,8 @@ class Topology(msgspec.Struct, frozen=True):
     unreached: int | None = None  # the host that cannot reach the store: see NOWHERE
     digits: int = 4  # of the mean colours by which the images of a batch are recognised
     witness: Witness | None = None
+    learns: bool = False  # from weights that the judge draws, so that the accuracy reached is no matter of luck
+    reference: bool = False  # the solution alone runs on it, for a script's runs to be compared with
 
     @property
     def size(self) -> int:

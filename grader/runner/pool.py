@@ -17,7 +17,7 @@ import msgspec
 from course import data
 from course.steps import SOLUTIONS
 from grader.facts import Ran
-from grader.job import IMAGES, Job, Order, Topology, turns
+from grader.job import IMAGES, SHIPPED, Job, Order, Topology, turns
 from grader.runner import sandbox, synthetic_data
 from grader.runner.budget import LATER, TURN
 from grader.runner.server import ForkServer, ServerError
@@ -185,9 +185,11 @@ class Pool:
                 self._end()
 
     def _placed(self, topologies: Sequence[Topology]) -> tuple[Topology, ...]:
-        """Return topologies with the folder of images in the place of IMAGES."""
-        images = f"{data.SHIPPED if self.sandboxed else self.data}/{synthetic_data.FOLDER}"
-        text = msgspec.json.encode(topologies).replace(IMAGES.encode(), images.encode())
+        """Return topologies with the folders of images in the places of IMAGES and SHIPPED."""
+        folder = data.SHIPPED if self.sandboxed else self.data
+        text = msgspec.json.encode(topologies)
+        for place, name in ((IMAGES, synthetic_data.FOLDER), (SHIPPED, synthetic_data.SHIPPED)):
+            text = text.replace(place.encode(), f"{folder}/{name}".encode())
         return msgspec.json.decode(text, type=tuple[Topology, ...])
 
     @contextlib.contextmanager

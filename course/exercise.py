@@ -62,7 +62,7 @@ def _free_name(path: Path) -> Path:
 def solution(number: int) -> HTML:
     """Return what the step changes in the program, as a diff that is folded away until it is opened."""
     step = steps.get(number)
-    return folded_diff(f"The solution of {step.label}", step.starter, step.solution)
+    return folded_diff(f"The solution of {step.label}", step.starter.read_text(), step.solution.read_text())
 
 
 def compare(number: int, script: str | Path) -> HTML:
@@ -79,13 +79,13 @@ def compare(number: int, script: str | Path) -> HTML:
 def whole_part(number: int) -> HTML:
     """Return all that changed from the part's first program to a step's solution, as a folded diff."""
     first = next(step for step in steps.STEPS if step.script == steps.get(1).script)
-    return folded_diff("All steps in one diff", first.starter, steps.get(number).solution)
+    return folded_diff("All steps in one diff", first.starter.read_text(), steps.get(number).solution.read_text())
 
 
-def folded_diff(summary: str, before: Path, after: Path) -> HTML:
-    """Return the lines in which two files differ, folded under a summary."""
+def folded_diff(summary: str, before: str, after: str) -> HTML:
+    """Return the lines in which two programs differ, folded under a summary."""
     colours = {"+": "#1a7f37", "-": "#c9372c", "@": "#656d76"}
-    lines = difflib.unified_diff(before.read_text().splitlines(), after.read_text().splitlines(), n=2, lineterm="")
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=2, lineterm="")
     shown = [
         f'<span style="color:{colours.get(line[0], "inherit")}">{html.escape(line)}</span>'
         for line in list(lines)[2:]  # without the two lines that name the files

@@ -67,7 +67,7 @@ SCRIPTS: dict[int, dict[str, Edits]] = {
         "c": ((_SLICE, "        images.index_array = np.split(order, hvd.size())[hvd.rank()]\n"),),
     },
     11: {
-        "a": (("WarmupCallback(full_lr, args.", "WarmupCallback(initial_lr=args.base_lr, warmup_epochs=args."),),
+        "a": (("WarmupCallback(full_lr,", "WarmupCallback(args.base_lr,"),),
         "b": ((_SCHEDULE, ""), (_LAST, f"{_LAST[:-2]}{_SCHEDULE}]\n")),
         "c": (("SGD(learning_rate=full_lr,", "SGD(learning_rate=args.base_lr,"),),
     },
@@ -84,8 +84,7 @@ def text(step: int, name: str) -> str:
     Raises:
         ValueError: an old text does not occur exactly once in the solution.
     """
-    # Without the comments that say what the step's lines are for: they would be wrong, or a hint.
-    program = re.sub(rf"(?m)^ *# Step {step}: .*\n(?: *#.*\n)*", "", steps.get(step).solution.read_text())
+    program = _solution(step)
     for old, new in SCRIPTS[step][name]:
         if program.count(old) != 1:
             raise ValueError(f"The solution of step {step} has {program.count(old)} times {old!r}, not once.")
@@ -93,21 +92,33 @@ def text(step: int, name: str) -> str:
     return program
 
 
-def write(step: int, directory: str | Path = ".") -> HTML:
-    """Put the scripts of a step into a directory, and return what each one changes in the step's starter.
+def _solution(step: int) -> str:
+    """Return a solution without the comments on the step's lines: in an edited script, these are wrong, or a hint."""
+    return re.sub(rf"(?m)^ *# Step {step}: .*\n(?: *#.*\n)*", "", steps.get(step).solution.read_text())
 
-    A script to repair is the learner's: one that is there stays as it is.
+
+def write(step: int, script: str | Path, directory: str | Path = ".") -> HTML | None:
+    """Put the scripts of a step into a directory, and return their lines: as differences from the solution or starter.
+
+    They show how the step can be written, so nothing is done before the learner has written it. A script that a learner
+    repairs is not overwritten.
 
     Args:
         step: the step.
+        script: the learner's own file.
         directory: where the lesson is.
     """
+    if f"TODO: Step {step}" in Path(script).read_text():
+        print(f"Finish step {step} first: {Path(script).name} still has a comment TODO: Step {step}.")
+        return None
     shown = []
     for name in SCRIPTS[step]:
         path = Path(directory, f"{name}.py")
         if name != REPAIR or not path.exists():
             path.write_text(text(step, name))
-        shown.append(exercise.folded_diff(path.name, steps.get(step).starter, path).data)
+        # Next to the solution, one of three scripts is short to read, but one to repair would show its repair.
+        other = steps.get(step).starter.read_text() if name == REPAIR else _solution(step)
+        shown.append(exercise.folded_diff(path.name, other, path.read_text()).data)
     return HTML("".join(shown).replace("<details>", "<details open>"))
 
 

@@ -68,16 +68,27 @@ def test_an_edit_that_does_not_hit_once_is_refused(monkeypatch):
 
 
 def test_three_scripts_are_written_and_shown_alike(tmp_path):
-    shown = puzzle.write(3, tmp_path).data
+    shown = puzzle.write(3, steps.get(3).solution, tmp_path).data
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "b.py", "c.py"]
     assert (tmp_path / "b.py").read_text() == puzzle.text(3, "b")
     assert shown.count("<details open>") == 3 and "average = hvd.DistributedOptimizer(opt)" in shown
 
 
+def test_no_script_is_written_before_the_step_is_done(tmp_path, capsys):
+    assert puzzle.write(3, steps.get(3).starter, tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().out.startswith("Finish step 3 first:")
+
+
 def test_a_script_that_is_being_repaired_is_not_overwritten(tmp_path):
     (tmp_path / "repair_me.py").write_text("mine")
-    puzzle.write(5, tmp_path)
-    assert (tmp_path / "repair_me.py").read_text() == "mine"
+    shown = puzzle.write(5, steps.get(5).solution, tmp_path)
+    assert (tmp_path / "repair_me.py").read_text() == "mine" and "mine" in shown.data
+
+
+def test_a_script_to_repair_does_not_show_its_repair(tmp_path):
+    shown = puzzle.write(5, steps.get(5).solution, tmp_path).data
+    assert "hvd.rank() &lt; len(train_iter)" in shown and "len(train_iter) // hvd.size(),<" not in shown
 
 
 def forbidden(step, script):
@@ -93,7 +104,7 @@ def test_the_judge_judges_the_script_that_is_named(capsys):
 
 def test_a_script_is_judged_once_it_was_edited(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    puzzle.write(5)
+    puzzle.write(5, steps.get(5).solution)
     assert puzzle.repaired(5, forbidden) is None
     assert capsys.readouterr().out.startswith("Nothing to check yet: repair_me.py is unchanged.")
     (tmp_path / "repair_me.py").write_text("mine")

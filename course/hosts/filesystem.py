@@ -4,6 +4,7 @@ All hosts see the machine's files as they are: the course, its environment, home
 They exist in the hosts' mount namespaces only, so nothing of them is left on the machine's disks, whatever is killed.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -50,6 +51,18 @@ def mount_own(disk: str) -> None:
     namespaces.mount("scratch", SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV, f"size={disk},{OPEN}")
     namespaces.mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, OPEN)
     namespaces.mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    with contextlib.suppress(OSError):  # a container may forbid it; then /sys lists the machine's interfaces
+        _show_own_interfaces()
+
+
+def _show_own_interfaces() -> None:
+    """Have /sys list the interfaces of this host; the rest of it stays the machine's, control groups included."""
+    namespaces.mount("sysfs", SCRATCH, "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    try:
+        for folder in ("class/net", "devices/virtual/net"):
+            namespaces.mount(f"{SCRATCH}/{folder}", f"/sys/{folder}", flags=MS_BIND)
+    finally:
+        namespaces.detach(str(SCRATCH))
 
 
 def _replace_root() -> None:

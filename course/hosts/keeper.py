@@ -24,6 +24,11 @@ from course.hosts.host import Host
 from course.hosts.layout import DATA, MANAGEMENT, SCRATCH, SLOWER, bits_per_second, numbers
 from course.internal import namespaces
 
+FORBIDDEN = (
+    "No hosts can be made here ({why}). They need user namespaces, which may be turned off: sysctl "
+    "kernel.unprivileged_userns_clone=1, or on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0. In a container "
+    "they need more privileges, with Docker --privileged."
+)
 FILLER = "full"  # the file that fills a disk
 PIECE = 2**20  # bytes written at once
 
@@ -101,7 +106,10 @@ def main(settings: str) -> None:
     owner = os.pidfd_open(os.getppid())
     try:
         keeper = Keeper(**json.loads(settings))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        _answer(error=FORBIDDEN.format(why=error.strerror or error))
+        return
+    except ValueError as error:
         _answer(error=str(error))
         return
     _answer(first=keeper.first())

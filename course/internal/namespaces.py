@@ -1,9 +1,10 @@
 """Linux namespaces and mounts: the system calls that Python 3.11 does not have.
 
-Each function raises OSError with the kernel's reason. Calls that concern a whole process want one without threads.
+Each function raises OSError with the kernel's reason. The process must have one thread only.
 """
 
 import ctypes
+import errno
 import os
 from pathlib import Path
 
@@ -35,9 +36,9 @@ def unshare_user() -> None:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
 
 
-def setns(namespace: int, kind: int) -> None:
-    """Move this process into the namespace of this kind that a file descriptor refers to."""
-    _check(_libc.setns(namespace, kind), "setns")
+def setns(descriptor: int, kinds: int) -> None:
+    """Move this process into the namespaces of these kinds that a file descriptor stands for, of a process or one."""
+    _check(_libc.setns(descriptor, kinds), "setns")
 
 
 def mount(source: str, target: str | Path, kind: str = "", flags: int = 0, options: str = "") -> None:
@@ -63,4 +64,7 @@ def end_with_parent(signal: int) -> None:
 
 def _check(result: int, call: str) -> None:
     if result < 0:
-        raise OSError(ctypes.get_errno(), f"{call}: {os.strerror(ctypes.get_errno())}")
+        number = ctypes.get_errno()
+        # unshare's way to say that no more namespaces are permitted has nothing to do with disks.
+        full = number == errno.ENOSPC and call == "unshare"
+        raise OSError(number, f"{call}: {'namespaces are limited to 0' if full else os.strerror(number)}")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from course import cluster, data, exercise, launch, steps, tf_config
+from course import cluster, data, exercise, hosts, launch, steps, tf_config
+from course.hosts import layout
 
 
 @click.group()
@@ -113,7 +114,7 @@ def run_cluster(commands: tuple[tuple[str, int, str], ...]) -> None:
 
 
 @main.command("hosts", context_settings={"allow_interspersed_args": False})
-@click.option("--hosts", "count", default=2, type=click.IntRange(1, 200), show_default=True, help="Besides the head.")
+@click.option("--hosts", "count", default=2, type=click.IntRange(1, layout.MOST), show_default=True, help="And a head.")
 @click.option("--slots", default=2, type=click.IntRange(1), show_default=True, help="Ranks per host, for the hostfile.")
 @click.option("--rate", default="1gbit", show_default=True, help="Of the data network: 10gbit, 100mbit, ...")
 @click.argument("command", nargs=-1, required=True)
@@ -122,8 +123,6 @@ def run_on_hosts(count: int, slots: int, rate: str, command: tuple[str, ...]) ->
 
     bash is a command, too: ssh node1, cat /etc/hosts and mpirun --hostfile /cluster/hostfile are for you to type there.
     """
-    from course import hosts  # for this command alone
-
     try:
         with hosts.up(count, slots=slots, rate=rate) as cluster:
             signal.signal(signal.SIGINT, lambda *_: None)  # it reaches the command, which decides

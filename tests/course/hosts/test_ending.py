@@ -97,7 +97,8 @@ def test_nothing_is_left_after_a_kill(started, leftovers, killed):
     else:
         os.killpg(owner.pid, signal.SIGKILL)
     if killed == "keeper":
-        owner.communicate()
+        owner.stdin.close()
+        owner.wait()
     assert leftovers() == []
     assert machine() == before
 

@@ -1,7 +1,9 @@
-"""The course's command line: python -m course run | lab | cluster | data | new-step."""
+"""The course's command line: python -m course run | lab | cluster | hosts | data | new-step."""
 
 import logging
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -108,6 +110,27 @@ def run_cluster(commands: tuple[tuple[str, int, str], ...]) -> None:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("Interrupted. All processes have ended.")
+
+
+@main.command("hosts", context_settings={"allow_interspersed_args": False})
+@click.option("--hosts", "count", default=2, type=click.IntRange(1, 200), show_default=True, help="Besides the head.")
+@click.option("--slots", default=2, type=click.IntRange(1), show_default=True, help="Ranks per host, for the hostfile.")
+@click.option("--rate", default="1gbit", show_default=True, help="Of the data network: 10gbit, 100mbit, ...")
+@click.argument("command", nargs=-1, required=True)
+def run_on_hosts(count: int, slots: int, rate: str, command: tuple[str, ...]) -> None:
+    """Make hosts on this machine, run COMMAND on their head, and end them with it.
+
+    bash is a command, too: ssh node1, cat /etc/hosts and mpirun --hostfile /cluster/hostfile are for you to type there.
+    """
+    from course import hosts  # for this command alone
+
+    try:
+        with hosts.up(count, slots=slots, rate=rate) as cluster:
+            signal.signal(signal.SIGINT, lambda *_: None)  # it reaches the command, which decides
+            status = subprocess.call(cluster.command(command), env=cluster.variables)
+    except hosts.HostsError as error:
+        sys.exit(str(error))
+    sys.exit(status if status >= 0 else 128 - status)
 
 
 @main.command("new-step")

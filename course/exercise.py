@@ -41,7 +41,7 @@ def start(number: int, directory: str | Path = ".", fresh: bool = False) -> None
         print(f"Your {path.name} is kept as {backup.name}.")
     if not path.exists():
         shutil.copyfile(step.starter, path)
-    print(f"{path.name} of step {number} is yours to edit.")
+    print(f"{path.name} of {step.label} is yours to edit.")
 
 
 def _keep_looked_up() -> None:
@@ -62,7 +62,7 @@ def _free_name(path: Path) -> Path:
 def solution(number: int) -> HTML:
     """Return what the step changes in the program, as a diff that is folded away until it is opened."""
     step = steps.get(number)
-    return folded_diff(f"The solution of step {number}", step.starter.read_text(), step.solution.read_text())
+    return folded_diff(f"The solution of {step.label}", step.starter.read_text(), step.solution.read_text())
 
 
 def compare(number: int, script: str | Path) -> HTML:

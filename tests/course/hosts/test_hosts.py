@@ -60,20 +60,22 @@ def test_a_name_leads_through_its_network(cluster, name, interface, other):
 
 def raced(cluster, fast, slow):
     """Return how many times more bytes one host sends than another, while both send as fast as they can."""
-    bytes_read = {}
+    received = {}
     with selectors.DefaultSelector() as ready:
         senders = [cluster.start(["ssh", name, "cat", "/dev/zero"]) for name in (fast, slow)]
         try:
             for sender in senders:
+                os.read(sender.output.fileno(), 2**20)  # both have started when the race does
+            for sender in senders:
                 ready.register(sender.output, selectors.EVENT_READ, sender)
-                bytes_read[sender] = 0
-            while bytes_read[senders[0]] < 6 * 2**20:
+                received[sender] = 0
+            while received[senders[0]] < 6 * 2**20:
                 for key, _ in ready.select():
-                    bytes_read[key.data] += len(os.read(key.fd, 2**20))
+                    received[key.data] += len(os.read(key.fd, 2**20))
         finally:
             for sender in senders:
                 sender.close()
-    return bytes_read[senders[0]] / max(1, bytes_read[senders[1]])
+    return received[senders[0]] / max(1, received[senders[1]])
 
 
 def test_the_management_network_is_slower(cluster):
@@ -104,11 +106,12 @@ def test_a_command_runs_in_the_folder_of_its_caller(cluster, tmp_path, monkeypat
 
 
 def test_processes_are_seen_from_outside_on_their_host(cluster):
-    sleeping = cluster.start(["sh", "-c", "echo up; exec sleep 99"], "node2")
+    sleeping = cluster.start(["python", "-c", "import time; print('up', flush=True); time.sleep(99)"], "node2")
     assert sleeping.output.readline() == b"up\n"
-    found = {host: [process.name() for process in processes] for host, processes in cluster.processes().items()}
-    assert found == {"head": [], "node1": [], "node2": ["sleep"]}
-    assert "sleep" not in says(cluster, "cat /proc/[0-9]*/comm", "node1")
+    found = {host: [" ".join(process.cmdline()) for process in of] for host, of in cluster.processes().items()}
+    assert found["head"] == found["node1"] == [] and len(found["node2"]) == 1 and "time.sleep(99)" in found["node2"][0]
+    assert "time.sleep(99)" in says(cluster, "cat /proc/[0-9]*/cmdline", "node2")
+    assert "time.sleep(99)" not in says(cluster, "cat /proc/[0-9]*/cmdline", "node1")
     sleeping.close()
 
 

@@ -132,6 +132,13 @@ STEPS = (
         "../../solutions/mnist_one_gpu.py",
     ),
     Step(101, "A program of your own to distribute", "fashion_mlp.py", "fashion_mlp_solution.py", "fashion_mlp.py"),
+    Step(
+        102,
+        "A training that survives a kill",
+        "fashion_trainer.py",
+        "fashion_trainer_solution.py",
+        "fashion_trainer.py",
+    ),
 )
 
 

@@ -107,6 +107,19 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "In step 5 the ranks validated on images that they drew at random",
         "Here nothing is drawn",
     ),
+    102: (
+        "trains a small network on the images of the course",
+        "It saves a checkpoint after each epoch, and resumes from the newest one",
+        "Distribute it with Horovod, so that all ranks resume together.",
+        "You have reached the target when it does this",
+        "It does everything that steps 1 to 6 and step 10 ask for.",  # which have checks of their own
+        "What stays as it is",
+        "`--batch-size` and `--val-batch-size` are those of each rank.",
+        "What is yours to choose",
+        "`--rate` is that of one process.",
+        "In step 5 the ranks validated on images that they drew at random",
+        "Here nothing is drawn",
+    ),
 }
 STRICT = re.compile(r"\b(every|all|alone|never)\b", re.I)
 POINTER = re.compile(r"^In `[\w.]+`, at the .*`TODO: Step \d+`:$")

@@ -6,7 +6,7 @@ solution did on the same clusters. A step has as many checks as its exercise has
 """
 
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Generic
 
@@ -112,15 +112,16 @@ class Part(Generic[Facts]):
 
         return add
 
-    def adopt(self, other: "Part[Facts]", instead: dict[Judge[Facts], Judge[Facts]]) -> None:
-        """Take over the checks of another part, for this part's program, but for those that have others instead.
+    def adopt(self, other: "Part[Facts]", numbers: Collection[int], instead: dict[Judge[Facts], Judge[Facts]]) -> None:
+        """Take over another part's checks of some steps, for this part's program, but for those that have others.
 
         Args:
             other: the part.
+            numbers: the steps.
             instead: for each function of a check that is left out, that of this part's own check in its place.
         """
         for check in other.checks:
-            if check.judge not in instead:
+            if check.step.number in numbers and check.judge not in instead:
                 needs = tuple(instead.get(needed, needed) for needed in check.needs)
                 insort(self.checks, replace(check, needs=needs, clusters=()), key=lambda other: other.step.number)
 

@@ -1,9 +1,10 @@
-"""The checks of the first capstone, on made-up runs: how many images, and which accuracy."""
+"""What capstones share, on made-up runs of the first one: how many images, and which accuracy."""
 
 import pytest
 
 from grader.checks import capstone_1
-from grader.checks.capstone_1 import HOSTS, LEARNED_BATCH, MARGIN, ONE
+from grader.checks.capstone_1 import LEARNED_BATCH, learned
+from grader.checks.learning import MARGIN
 from grader.facts import Epoch
 from grader.runner import reading
 from grader.runs import Runs
@@ -25,11 +26,12 @@ def trained(size, accuracy=0.66, steps=None, epochs=3, **seen):
 
 
 def runs(two=None, four=None):
-    clusters = zip(HOSTS, (trained(2) if two is None else two, trained(4) if four is None else four), strict=True)
+    hosts = (cluster for (cluster,) in learned.several)
+    clusters = zip(hosts, (trained(2) if two is None else two, trained(4) if four is None else four), strict=True)
     return Runs({}, {cluster.name: ranks for cluster, ranks in clusters if ranks})
 
 
-EXPECTED = Runs({}, {ONE.name: trained(1)})
+EXPECTED = Runs({}, {learned.one.name: trained(1)})
 
 
 def judged(*hosts):

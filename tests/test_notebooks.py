@@ -160,6 +160,8 @@ def test_a_lesson_asks_for_more_than_a_line_at_a_todo(lesson, step):
         assert re.match(r"guess = None  # .", cells["puzzle-answer"]), "no prediction is committed"
         between = list(cells)[list(cells).index("puzzle-answer") + 1 : list(cells).index("puzzle-check")]
         assert len(between) > 0, "it is made before the run that shows the answer"
+        (cell,) = (cell for cell in lesson.cells if cell.id == "puzzle-check")
+        assert cell.metadata.jupyter.source_hidden, "its reasons would give the answer away"
         return
     assert f"puzzle.judged({step.number}, wrong, check)" in check or re.search(r"puzzle\.(repaired|edited)\(", check)
     assert cells["puzzle-solution"].startswith("<details><summary>Answer</summary>")

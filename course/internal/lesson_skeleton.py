@@ -101,5 +101,6 @@ def notebook(step: Step) -> NotebookNode:
         made.cells.append(new_cell(source, id=name))
     cells = {cell.id: cell for cell in made.cells}
     cells["parameters"].metadata["tags"] = ["parameters"]
+    cells["puzzle-check"].metadata["jupyter"] = {"source_hidden": True}  # or it would give the answer away
     cells["written-answer"].metadata["nbgrader"] = WRITTEN_ANSWER
     return made

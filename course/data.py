@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -173,6 +173,24 @@ def cut(source: Path, directory: Path, train_per_class: int, test_per_class: int
         images, labels = _read(source, part, None)
         chosen = np.sort(np.concatenate([np.flatnonzero(labels == kind)[:per_class] for kind in range(len(CLASSES))]))
         write(directory, part, images[chosen], labels[chosen])
+
+
+def select(source: Path, directory: Path, kinds: Sequence[str]) -> None:
+    """Write the data set as the same four files, with all training images and the test images of some kinds alone.
+
+    Args:
+        source: the folder with the data set's four .gz files.
+        directory: the destination; it is created.
+        kinds: names in CLASSES.
+
+    Raises:
+        DataError: as load() does.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    (images, labels), (test_images, test_labels) = load(source)
+    chosen = np.isin(test_labels, [CLASSES.index(kind) for kind in kinds])
+    write(directory, "train", images, labels)
+    write(directory, "t10k", test_images[chosen], test_labels[chosen])
 
 
 def write(directory: Path, part: str, images: np.ndarray, labels: np.ndarray) -> None:

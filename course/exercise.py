@@ -41,7 +41,7 @@ def start(number: int, directory: str | Path = ".", fresh: bool = False) -> None
         print(f"Your {path.name} is kept as {backup.name}.")
     if not path.exists():
         shutil.copyfile(step.starter, path)
-    print(f"{path.name} of step {number} is yours to edit.")
+    print(f"{path.name} of {step.label} is yours to edit.")
 
 
 def _keep_looked_up() -> None:
@@ -62,7 +62,7 @@ def _free_name(path: Path) -> Path:
 def solution(number: int) -> HTML:
     """Return what the step changes in the program, as a diff that is folded away until it is opened."""
     step = steps.get(number)
-    return _folded_diff(f"The solution of step {number}", step.starter, step.solution)
+    return folded_diff(f"The solution of {step.label}", step.starter.read_text(), step.solution.read_text())
 
 
 def compare(number: int, script: str | Path) -> HTML:
@@ -79,12 +79,13 @@ def compare(number: int, script: str | Path) -> HTML:
 def whole_part(number: int) -> HTML:
     """Return all that changed from the part's first program to a step's solution, as a folded diff."""
     first = next(step for step in steps.STEPS if step.script == steps.get(1).script)
-    return _folded_diff("All steps in one diff", first.starter, steps.get(number).solution)
+    return folded_diff("All steps in one diff", first.starter.read_text(), steps.get(number).solution.read_text())
 
 
-def _folded_diff(summary: str, before: Path, after: Path) -> HTML:
+def folded_diff(summary: str, before: str, after: str) -> HTML:
+    """Return the lines in which two programs differ, folded under a summary."""
     colours = {"+": "#1a7f37", "-": "#c9372c", "@": "#656d76"}
-    lines = difflib.unified_diff(before.read_text().splitlines(), after.read_text().splitlines(), n=2, lineterm="")
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=2, lineterm="")
     shown = [
         f'<span style="color:{colours.get(line[0], "inherit")}">{html.escape(line)}</span>'
         for line in list(lines)[2:]  # without the two lines that name the files

@@ -1,10 +1,13 @@
 """Helpers that several lessons share: filters for what a run prints, clean folders, servers, new lines of a program."""
 
 import difflib
+import os
 import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+
+from IPython import get_ipython
 
 from course import launch
 from course.cluster import Cluster
@@ -12,6 +15,22 @@ from course.steps import SOLUTIONS
 
 WORKER_AND_PS = SOLUTIONS / "parameter_server" / "worker_and_ps.py"
 RUN_FOLDERS = ("cache", "logs", "results", "host-*")  # what the programs of the second part write where they run
+
+# A lesson imports TensorFlow, too, to look up its calls: without TensorFlow's start-up notes, but with its warnings.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+
+
+def ranks_or_np(ranks: int) -> int:
+    """Return the number of ranks that a lesson runs on: np where `papermill -p np` has set it, otherwise ranks.
+
+    A learner may have imported numpy as np: only a number counts.
+
+    Args:
+        ranks: the lesson's parameter.
+    """
+    shell = get_ipython()
+    np = shell.user_ns.get("np") if shell else None
+    return np if isinstance(np, int) else ranks
 
 
 def quiet(line: str) -> None:

@@ -46,7 +46,8 @@ class Overview:
         lines = ["| Step | Lesson | Computes for | Your last check |", "| --- | --- | --- | --- |"]
         for step in STEPS:
             lesson = f"[{step.title}]({step.name}/{step.name}.ipynb)"
-            lines.append(f"| {step.number} | {lesson} | {_duration(seconds.get(step.name))} | {self._check(step)} |")
+            label = step.label.removeprefix("step ").capitalize()
+            lines.append(f"| {label} | {lesson} | {_duration(seconds.get(step.name))} | {self._check(step)} |")
         return "\n".join(lines)
 
     def _check(self, step: Step) -> str:

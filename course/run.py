@@ -24,7 +24,7 @@ TIMEOUT = 900  # seconds per notebook
 
 LEFT = ("logs", "images", "cache", "results", "host-*")  # by an earlier run of the lesson in its own folder
 
-# The parameters of a notebook, besides np, profile and script. The notebooks' own values are those for CPUs.
+# The parameters of a notebook, besides ranks, profile and script. The notebooks' own values are those for CPUs.
 PARAMETERS: dict[str, dict[str, Any]] = {"cpu": {}, "gpu": {"train_samples": 6000, "test_samples": 1000}}
 
 _COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
@@ -112,7 +112,7 @@ def run(
     began = time.perf_counter()
     with display.progress:
         for step in chosen:
-            parameters = {"np": np, "profile": profile, "script": str(step.solution), "data_dir": data_dir}
+            parameters = {"ranks": np, "profile": profile, "script": str(step.solution), "data_dir": data_dir}
             result = execute(step.notebook, out, step.title, parameters | PARAMETERS[profile], display, timeout)
             results.append({"name": step.name, "step": step.number} | result)
             summary["seconds"] = round(time.perf_counter() - began, 1)

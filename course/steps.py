@@ -9,22 +9,33 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 SOLUTIONS = ROOT / "solutions"
+CAPSTONE = 100  # is added to the number of a capstone: a part's last assignment, a whole program without guidance
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the course."""
+    """One step of the course, or the capstone of a part."""
 
-    number: int
+    number: int  # of a capstone: CAPSTONE and that of its part
     title: str
     starter_name: str  # in solutions/: what the learner begins the step with
     solution_name: str  # in solutions/: what is true after the step
     script: str  # the learner's file, as the step's notebook names it
 
     @property
+    def is_capstone(self) -> bool:
+        """Whether this is the capstone of a part."""
+        return self.number > CAPSTONE
+
+    @property
     def name(self) -> str:
-        """The name of the step's folder and notebook: step_NN."""
-        return f"step_{self.number:02d}"
+        """The name of the step's folder and notebook: step_NN, or capstone_N."""
+        return f"capstone_{self.number - CAPSTONE}" if self.is_capstone else f"step_{self.number:02d}"
+
+    @property
+    def label(self) -> str:
+        """What the step is called in a sentence: step 3, or capstone 1."""
+        return f"capstone {self.number - CAPSTONE}" if self.is_capstone else f"step {self.number}"
 
     @property
     def notebook(self) -> Path:
@@ -120,6 +131,14 @@ STEPS = (
         "mnist_one_gpu.py",
         "../../solutions/mnist_one_gpu.py",
     ),
+    Step(101, "A program of your own to distribute", "fashion_mlp.py", "fashion_mlp_solution.py", "fashion_mlp.py"),
+    Step(
+        102,
+        "A training that survives a kill",
+        "fashion_trainer.py",
+        "fashion_trainer_solution.py",
+        "fashion_trainer.py",
+    ),
 )
 
 
@@ -132,11 +151,26 @@ def get(number: int) -> Step:
     for step in STEPS:
         if step.number == number:
             return step
-    raise KeyError(f"There is no step {number}; there are {STEPS[0].number} to {STEPS[-1].number}.")
+    numbers = [step.number for step in STEPS if not step.is_capstone]
+    raise KeyError(f"There is no step {number}; there are {numbers[0]} to {numbers[-1]}.")
+
+
+def number(text: str) -> int:
+    """Return the number that a text stands for: a number, or the name of a step, such as capstone_1.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    named = {step.name: step.number for step in STEPS}
+    if text in named:
+        return named[text]
+    if not text.isdecimal():
+        raise ValueError(f"'{text}' is not a step; write it as 3 or capstone_1")
+    return int(text)
 
 
 def parse(numbers: str) -> list[Step]:
-    """Return the steps that a list such as "1,2,5", "8-12", "1,3-5" or "all" names, in the order of the course.
+    """Return the steps that a list such as "1,2,5", "8-12", "1,3-5", "7,capstone_1" or "all" names, by their numbers.
 
     Raises:
         ValueError: the text is not such a list.
@@ -147,7 +181,12 @@ def parse(numbers: str) -> list[Step]:
     chosen: set[int] = set()
     for part in numbers.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
-            raise ValueError(f"'{numbers}' names no steps; write them as 1,2,5 or 8-12 or all")
-        chosen.update(range(int(first), int(last or first) + 1))
-    return [get(number) for number in sorted(chosen)]
+        try:
+            start = number(first)
+            end = number(last) if dash else start
+        except ValueError:
+            start, end = 1, 0
+        if end < start:
+            raise ValueError(f"'{numbers}' names no steps; write them as 1,2,5 or 8-12 or capstone_1 or all")
+        chosen.update(range(start, end + 1))
+    return [get(each) for each in sorted(chosen)]

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from course import steps
 from grader.judge import judge, no_check
 from grader.report import head, text
 from grader.report.data import Report
@@ -23,7 +24,7 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--step", "number", type=int, required=True, help="The step that the script is for.")
+@click.option("--step", "number", type=steps.number, required=True, help="The step that the script is for.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.argument("file")
 def check(number: int, as_json: bool, file: str) -> None:
@@ -50,7 +51,7 @@ def _judge(number: int, file: str, console: Console) -> Report:
 
 
 @main.command()
-@click.option("--step", "number", type=int, required=True, help="The step that the scripts are for.")
+@click.option("--step", "number", type=steps.number, required=True, help="The step that the scripts are for.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Scripts judged side by side.")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def batch(number: int, jobs: int, directory: Path) -> None:

@@ -4,6 +4,8 @@ The judge writes a job, the supervisor inside the sandbox reads it. Both use the
 """
 
 import mmap
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -16,6 +18,7 @@ LOGS = "left"  # --log-dir
 CHECKPOINT = "checkpoint-"  # what the names of checkpoints begin with, as --checkpoint-format has it by default
 CACHE = "copy"  # --cache-dir
 IMAGES = "{images}"  # in an argument: the folder with the judge's own images, wherever the script can see it
+SHIPPED = "{shipped}"  # in an argument: the folder with the course's own Fashion-MNIST, likewise
 RANK = "{rank}"  # in an argument: the number of the rank
 HOST = "{host}"  # in an argument: the folder that is the disk of the rank's host
 NOWHERE = "-that-are-not-there"  # follows the name of the store's folder on a host that cannot reach the store
@@ -77,6 +80,8 @@ class Topology(msgspec.Struct, frozen=True):
     unreached: int | None = None  # the host that cannot reach the store: see NOWHERE
     digits: int = 4  # of the mean colours by which the images of a batch are recognised
     witness: Witness | None = None
+    learns: bool = False  # from weights that the judge draws, so that the accuracy reached is no matter of luck
+    reference: bool = False  # the solution alone runs on it, for a script's runs to be compared with
 
     @property
     def size(self) -> int:
@@ -136,3 +141,21 @@ class Job(msgspec.Struct):
 def flags(**values: object) -> tuple[str, ...]:
     """Return a program's arguments: batch_size=2 becomes --batch-size 2."""
     return tuple(part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value)))
+
+
+def turns(topologies: Sequence[Topology]) -> list[list[str]]:
+    """Return which topologies run side by side: all, if each rank has a core, and otherwise each by itself.
+
+    Ranks that share a core evict each other's data from its caches, and all of them take longer. The one rank of a
+    topology with a witness has the core that another topology leaves idle.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if cores < sum(topology.size for topology in topologies):
+        turns = {topology: [topology.name] for topology in topologies if not topology.witness}
+        for topology in topologies:
+            if topology.witness:
+                other = max(turns, key=lambda other: -other.size % cores, default=topology)
+                turns.setdefault(other, []).append(topology.name)
+        return list(turns.values())
+    sides = [[topology.name for topology in topologies if bool(topology.after) == later] for later in (False, True)]
+    return [turn for turn in sides if turn]

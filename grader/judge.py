@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,14 @@ from grader.runner.pool import SECONDS, NoVerdictError, OverrunError, Pool
 from grader.runner.reading import NoScriptError, UnreadableError
 
 
-def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS, figure: bool = True) -> Report:
+def judge(
+    path: str | Path,
+    number: int,
+    pool: Pool,
+    seconds: float = SECONDS,
+    figure: bool = True,
+    begins: Callable[[str], object] = lambda cluster: None,
+) -> Report:
     """Return the report on a script for a step. Whatever goes wrong is in the report.
 
     Args:
@@ -26,6 +34,7 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS, f
         pool: where to run it.
         seconds: how long it may take.
         figure: whether one is wanted for the first failure.
+        begins: called with the description of a cluster when the script starts there.
     """
     refused = no_check(number, path)
     if refused:
@@ -33,7 +42,9 @@ def judge(path: str | Path, number: int, pool: Pool, seconds: float = SECONDS, f
     began = time.monotonic()
     try:
         decision = _decide(
-            Case(number, reading.load(Path(path)), seconds, draw=secrets.randbelow(DRAWS), figure=figure), pool
+            Case(number, reading.load(Path(path)), seconds, draw=secrets.randbelow(DRAWS), figure=figure),
+            pool,
+            begins,
         )
     except UnreadableError as error:
         decision = Decision("not_graded", [ending.outcome("error", number, f"{path} cannot be read: {error}.")])
@@ -59,7 +70,7 @@ def no_check(number: int, path: str | Path) -> Report | None:
     return None
 
 
-def _decide(case: Case, pool: Pool) -> Decision:
+def _decide(case: Case, pool: Pool, begins: Callable[[str], object]) -> Decision:
     """Read a script, run it and its solution, and decide.
 
     Raises:
@@ -69,7 +80,8 @@ def _decide(case: Case, pool: Pool) -> Decision:
     if decision is None:
         part = checks.of(case.step)
         case.expected = expectations.of(steps.get(case.step), part.clusters(case.step), pool, part.facts)
-        case.ran = pool.run(case.text, part.script, part.clusters(case.step, case.draw), case.seconds)
+        clusters = [cluster for cluster in part.clusters(case.step, case.draw) if not cluster.reference]
+        case.ran = pool.run(case.text, part.script, clusters, case.seconds, begins)
         decision = _decided(case, pool)
     assert decision
     return decision

@@ -17,7 +17,7 @@ c = get_config()  # noqa: F821  traitlets puts it here
 c.CourseDirectory.course_id = "distributed-training"
 c.CourseDirectory.root = str(ROOT)
 c.CourseDirectory.source_directory = "notebooks"
-c.CourseDirectory.notebook_id = "step_*"  # what else is in a lesson's folder is no assignment
+c.CourseDirectory.notebook_id = "*_[0-9]*"  # what else is in a lesson's folder is no assignment
 c.Exchange.assignment_dir = str(ROOT / "assignments")  # where learners' fetched assignments go
 
 c.GenerateAssignment.preprocessors = [release.Prepare, *GenerateAssignment.preprocessors.default()]

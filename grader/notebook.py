@@ -1,16 +1,23 @@
 """check() for notebooks: the judge, with its fork server kept running from call to call."""
 
 import atexit
+import contextlib
 import functools
+import time
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
-from course import progress
+import msgspec
+from IPython.display import HTML, FileLink
+
+from course import progress, steps
 from course.internal.waiting import Waiting
-from course.steps import SOLUTIONS
+from course.steps import NOTEBOOKS, SOLUTIONS
 from grader.judge import judge
+from grader.report import certificate as certificates
 from grader.report import head, html
-from grader.report.data import Report
+from grader.report.data import Published, Report
 from grader.report.head import Head
 from grader.runner import sandbox
 from grader.runner.pool import Pool
@@ -37,11 +44,52 @@ class Checked(Report):
         return html.of_head(self.head) + super()._repr_html_()
 
 
-def check(step: int, script: str = "fashion_mnist.py") -> Checked:
-    """Judge the script at a step; the report shows itself in the notebook, and index.ipynb shows its result."""
-    before = head.read(script, step)  # the file as it is judged
-    with Waiting("your script is running on simulated clusters"):
-        checked = Checked(**vars(judge(script, step, _pool())), head=before)
-    if SOLUTIONS not in Path(script).resolve().parents:  # a lesson that runs without a learner checks the solution
-        progress.keep(step, checked.status, checked.score, checked.max_score)
+def check(step: int | str, script: str = "fashion_mnist.py") -> Checked:
+    """Judge the script at a step; the report shows itself in the notebook, and index.ipynb shows its result.
+
+    Args:
+        step: its number, or its name, such as capstone_1.
+        script: the learner's file.
+    """
+    number = steps.number(str(step))
+    before = head.read(script, number)  # the file as it is judged
+    with Waiting("the check is getting ready") as waiting:
+
+        def begins(cluster: str) -> None:
+            waiting.what = f"your script is running ({cluster})"
+
+        checked = Checked(**vars(judge(script, number, _pool(), begins=begins)), head=before)
+    path = Path(script).resolve()
+    # A lesson that runs without a learner checks the solution, and a puzzle's scripts have other names.
+    if SOLUTIONS not in path.parents and path.name == Path(steps.get(number).script).name:
+        progress.keep(number, checked.status, checked.score, checked.max_score)
+        if checked.status == "passed" and steps.get(number).is_capstone:
+            _keep(checked)
     return checked
+
+
+def certificate(step: str, name: str = "", folder: Path = NOTEBOOKS) -> HTML | FileLink:
+    """Write certificate.html, on the last check of a capstone that passed, and return a link to it.
+
+    Args:
+        step: the name of the capstone, such as capstone_1.
+        name: the learner's, if it is to be on the page.
+        folder: where the check was kept.
+    """
+    kept = folder / f"{step}.passed.json"
+    try:
+        passed = msgspec.json.decode(kept.read_bytes(), type=certificates.Passed)
+    except (OSError, msgspec.MsgspecError):
+        return HTML("<p>There is no certificate yet: no check of this capstone with your file has passed.</p>")
+    page = Path("certificate.html")
+    page.write_text(certificates.page(passed, name))
+    return FileLink(page)
+
+
+def _keep(checked: Checked, folder: Path = NOTEBOOKS) -> None:
+    """Keep a check that passed, for the certificate."""
+    report = msgspec.convert(checked.published(), Published)
+    when = time.strftime("%d %B %Y, %H:%M")
+    passed = certificates.Passed(report, when, metadata.version("distributed-training-course"))
+    with contextlib.suppress(OSError):  # a report is worth more than a certificate
+        (folder / f"{steps.get(checked.step).name}.passed.json").write_bytes(msgspec.json.encode(passed))

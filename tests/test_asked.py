@@ -94,16 +94,45 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "some images come twice and some not at all",
     ),
     16: ("The folder with the checkpoints is all that the two have in common.",),
+    101: (
+        "trains another network on the images of the course",
+        "It reads them with `tf.data`",
+        "Distribute it with Horovod.",
+        "You have reached the target when it does this",
+        "It does everything that steps 1 to 6 ask for.",  # which have checks of their own
+        "What stays as it is",
+        "`--batch-size` and `--val-batch-size` are those of each rank.",
+        "What is yours to choose",
+        "`--learning-rate` is that of one process.",
+        "In step 5 the ranks validated on images that they drew at random",
+        "Here nothing is drawn",
+    ),
+    102: (
+        "trains a small network on the images of the course",
+        "It saves a checkpoint after each epoch, and resumes from the newest one",
+        "Distribute it with Horovod, so that all ranks resume together.",
+        "You have reached the target when it does this",
+        "It does everything that steps 1 to 6 and step 10 ask for.",  # which have checks of their own
+        "What stays as it is",
+        "`--batch-size` and `--val-batch-size` are those of each rank.",
+        "What is yours to choose",
+        "`--rate` is that of one process.",
+        "In step 5 the ranks validated on images that they drew at random",
+        "Here nothing is drawn",
+    ),
 }
 STRICT = re.compile(r"\b(every|all|alone|never)\b", re.I)
 POINTER = re.compile(r"^In `[\w.]+`, at the .*`TODO: Step \d+`:$")
 
 
 def prose(step):
-    """Return the text of each Markdown cell of a lesson up to its hint, by the cell's id, without code and tables."""
+    """Return the text of each Markdown cell of a lesson up to its hint, by the cell's id, without code and tables.
+
+    A capstone has no hint: its task ends where the programs run.
+    """
     texts = {}
     for cell in nbformat.read(step.notebook, as_version=4).cells:
-        if cell.id == "hint":
+        if cell.id == ("run" if step.is_capstone else "hint"):
             return texts
         if cell.cell_type == "markdown" and cell.id != "title":
             lines = [line for line in cell.source.splitlines() if not line.startswith(("#", "|", "<"))]

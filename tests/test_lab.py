@@ -71,7 +71,7 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         notebook = page.locator(".jp-Notebook:visible")
         kernel = page.locator(".jp-NotebookPanel:visible .jp-Notebook-ExecutionIndicator")
         expect(kernel).to_have_attribute("data-status", "idle", timeout=60_000)  # before that, a key press may be lost
-        for source in ("np = 2", "from course import", "figures.allreduce"):
+        for source in ("ranks = 2", "from course import", "figures.allreduce"):
             cell = notebook.locator(".jp-CodeCell", has_text=source).first
             cell.locator(".cm-content").click()
             page.keyboard.press("Control+Enter")
@@ -83,7 +83,7 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         cell = notebook.locator(".jp-CodeCell", has_text="check(step=3").first
         cell.locator(".cm-content").click()
         page.keyboard.press("Control+Enter")
-        waiting = cell.get_by_text("your script is running on simulated clusters")
+        waiting = cell.get_by_text("your script is running (")
         expect(waiting).to_be_visible(timeout=60_000)
         expect(cell.get_by_text("Each rank applies its own gradient")).to_be_visible(timeout=180_000)
         expect(waiting).to_have_count(0)

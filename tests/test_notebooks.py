@@ -14,7 +14,7 @@ from course import launch, lessons
 from course.steps import NOTEBOOKS, STEPS
 from grader.classroom import release
 
-PARAMETERS = ("np", "profile", "epochs", "train_samples", "test_samples", "data_dir", "script")
+PARAMETERS = ("ranks", "profile", "epochs", "train_samples", "test_samples", "data_dir", "script")
 
 LOOKED_UP = {
     1: ("?hvd.rank", "?hvd.local_rank"),
@@ -27,6 +27,8 @@ LOOKED_UP = {
     9: ("?hvd.rank", "?numpy.random.default_rng"),
 }
 
+LESSONS = [step for step in STEPS if not step.is_capstone]
+CAPSTONES = [step for step in STEPS if step.is_capstone]
 PATHS = sorted(NOTEBOOKS.glob("*/*.ipynb"))
 every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
@@ -116,8 +118,22 @@ def test_no_stray_notebook_is_there():
 def test_a_lesson_can_be_run_by_papermill(lesson):
     (cell,) = (cell for cell in lesson.cells if "parameters" in cell.metadata.get("tags", []))
     assert [line.split(" = ")[0] for line in cell.source.splitlines()] == list(PARAMETERS)
+    (setup,) = (cell for cell in lesson.cells if cell.id == "setup")
+    assert "ranks = lessons.ranks_or_np(ranks)" in setup.source
 
 
+@pytest.mark.parametrize("step", CAPSTONES, ids=lambda step: step.name)
+def test_a_capstone_has_the_shape_of_all_capstones(lesson, step):
+    text = "\n".join(sources(lesson, "markdown"))
+    assert text.startswith(f"# {step.label.capitalize()}: {step.title}\n\n**What you will show**")
+    assert "## The task" in text and "Hint" not in text
+    code = sources(lesson, "code")
+    assert any(f'report = check(step="{step.name}", script=script)' in source for source in code)
+    assert any(source.startswith(f'certificate("{step.name}"') for source in code)
+    assert {*release.ANSWERS, release.CHECK} <= {cell.id for cell in lesson.cells}
+
+
+@pytest.mark.parametrize("step", LESSONS, ids=lambda step: step.name)
 def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):
     text = "\n".join(sources(lesson, "markdown"))
     assert text.startswith(f"# Step {step.number}: {step.title}\n\n**What you will learn**")
@@ -132,6 +148,27 @@ def test_a_lesson_has_the_shape_of_all_lessons(lesson, step):
     for heading in headings:
         assert heading in text
     assert "<details><summary>Answer</summary>" in text
+
+
+@pytest.mark.parametrize("step", LESSONS[2:], ids=lambda step: step.name)
+def test_a_lesson_asks_for_more_than_a_line_at_a_todo(lesson, step):
+    cells = {cell.id: cell.source for cell in lesson.cells}
+    order = [name for name in cells if name.startswith("puzzle")]
+    assert order[:3] == ["puzzle", "puzzle-answer", "puzzle-check"]
+    check = cells["puzzle-check"]
+    if "puzzle.predicted(" in check:
+        assert re.match(r"guess = None  # .", cells["puzzle-answer"]), "no prediction is committed"
+        between = list(cells)[list(cells).index("puzzle-answer") + 1 : list(cells).index("puzzle-check")]
+        assert len(between) > 0, "it is made before the run that shows the answer"
+        return
+    assert f"puzzle.judged({step.number}, wrong, check)" in check or re.search(r"puzzle\.(repaired|edited)\(", check)
+    assert cells["puzzle-solution"].startswith("<details><summary>Answer</summary>")
+
+
+@pytest.mark.parametrize("step", LESSONS[2:], ids=lambda step: step.name)
+def test_a_released_lesson_has_its_puzzle_unlocked(step):
+    cells = {cell.id: cell for cell in release.lesson(step).cells}
+    assert all("nbgrader" not in cells[name].metadata for name in ("puzzle", "puzzle-answer", "puzzle-check"))
 
 
 def test_no_stub_is_left_in_a_lesson(lesson, step):

@@ -147,19 +147,23 @@ def epoch_costs(runs: dict[str, Run], batch_size: int, train_samples: int) -> Fi
 def accuracies(runs: dict[str, Run]) -> Figure:
     """Plot the validation accuracy on each rank by epoch: its own, and the one that the last callback reads."""
     figure, axes = plots(len(runs))
+    every = [epoch for run in runs.values() for record in run.records for epoch in record.epochs]
+    top = max(logs["val_accuracy"] for epoch in every for logs in (epoch.own_logs, epoch.final_logs))
+    last = max(len(record.epochs) for run in runs.values() for record in run.records)
     for ax, (title, run) in zip(axes, runs.items(), strict=True):
         for record in run.records:
             epochs = range(1, len(record.epochs) + 1)
             colour = rank_colour(record.rank)
             own = [epoch.own_logs["val_accuracy"] for epoch in record.epochs]
             read = [epoch.final_logs["val_accuracy"] for epoch in record.epochs]
-            ax.plot(epochs, own, color=colour, linestyle=":", marker=".", label=f"rank {record.rank}, own share")
+            ax.plot(epochs, own, color=colour, linestyle=":", marker=".", label=f"rank {record.rank}, own images")
             width = 5 if record.rank == 0 else 2  # equal lines lie on each other and both show
             ax.plot(
                 epochs, read, color=colour, linewidth=width, alpha=0.8, label=f"rank {record.rank}, read by callbacks"
             )
-        ax.set(title=title, xlabel="epoch", ylabel="validation accuracy", xticks=epochs)
-        ax.legend(frameon=False, fontsize=8)
+        ax.set(title=title, xlabel="epoch", ylabel="validation accuracy", xticks=range(1, last + 1))
+        ax.set_ylim(-0.05 * top, 1.35 * top)  # the legend has room above
+        ax.legend(frameon=False, fontsize=8, loc="upper left", ncols=2)
     return figure
 
 

@@ -13,7 +13,7 @@ CELLS = (
     ),
     (
         "parameters",
-        """np = 2  # ranks
+        """ranks = 2  # how many processes
 profile = "cpu"  # "cpu": a small model, seconds per run; "gpu": the full one
 epochs = 2
 train_samples = 512
@@ -23,8 +23,9 @@ script = "{script}\"""",
     ),
     (
         "setup",
-        """from course import exercise, launch, steps
+        """from course import exercise, launch, lessons, puzzle, steps
 
+ranks = lessons.ranks_or_np(ranks)  # papermill's older parameter np works, too
 sizes = {{"epochs": epochs, "train_samples": train_samples, "test_samples": test_samples, "data_dir": data_dir}}
 flags = launch.PROFILES[profile] | sizes
 starter = steps.get({number}).starter  # the program before this step
@@ -32,13 +33,16 @@ exercise.start({number})""",
     ),
     ("idea", "## The idea\n\nTODO: the claim first, then the reason."),
     ("problem", "## The problem\n\nTODO: what goes wrong without this step. The next cell shows it."),
-    ("problem-run", "before = launch.script(starter, np=np, **flags)"),
+    ("problem-run", "before = launch.script(starter, np=ranks, **flags)"),
     ("lookup", "## Look it up\n\nTODO: add a code cell for each call that the step needs, such as `?hvd.rank`."),
     ("exercise", "## Exercise\n\nTODO: what to change in `{script}`, and where."),
     ("hint", "<details><summary>Hint</summary>\n\nTODO: what to try first.\n\n</details>"),
     ("solution", "exercise.solution({number})"),
+    ("puzzle", "## Predict\n\nTODO: a question about a number that the next run shows."),
+    ("puzzle-answer", "guess = None  # TODO: of what"),
     ("run", "## Run it"),
-    ("run-run", "after = launch.script(script, np=np, **flags)"),
+    ("run-run", "after = launch.script(script, np=ranks, **flags)"),
+    ("puzzle-check", 'puzzle.predicted(guess, after.records[-1].epochs[0].steps, "TODO: why it is so many.")'),
     ("effect", "TODO: what is different now, and where the output shows it."),
     (
         "practice",
@@ -69,7 +73,7 @@ exercise.start({number})""",
         "from grader.notebook import check\n\nreport = check(step={number}, script=script)\nreport",
     ),
 )
-CODE = {"parameters", "setup", "problem-run", "solution", "run-run", "check-run"}
+CODE = {"parameters", "setup", "problem-run", "solution", "puzzle-answer", "run-run", "puzzle-check", "check-run"}
 # A cell that nbgrader lets the learner edit and a person grade.
 WRITTEN_ANSWER = {
     "schema_version": 3,

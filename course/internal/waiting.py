@@ -22,7 +22,7 @@ class Waiting:
     """A context manager that shows what is being done after seconds of silence."""
 
     def __init__(self, what: str):
-        """Show this text, in the present: "2 ranks are running"."""
+        """Show this text, in the present: "2 ranks are running". Another one may be set in its place at any time."""
         self.what, self.began, self.width = what, time.monotonic(), 0
         self.lock, self.over = threading.Lock(), threading.Event()
 
@@ -50,5 +50,5 @@ class Waiting:
                 seconds = time.monotonic() - self.began
                 if seconds >= PATIENCE and not self.over.is_set():
                     line = f"… {self.what}: {seconds:.0f} s"
-                    print(f"\r{line}", end="", flush=True)
+                    print(f"\r{line:<{self.width}}", end="", flush=True)  # over all of the line before
                     self.width = len(line)

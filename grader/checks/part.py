@@ -6,8 +6,8 @@ solution did on the same clusters. A step has as many checks as its exercise has
 """
 
 from bisect import insort
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from course import steps
@@ -112,6 +112,19 @@ class Part(Generic[Facts]):
 
         return add
 
+    def adopt(self, other: "Part[Facts]", numbers: Collection[int], instead: dict[Judge[Facts], Judge[Facts]]) -> None:
+        """Take over another part's checks of some steps, for this part's program, but for those that have others.
+
+        Args:
+            other: the part.
+            numbers: the steps.
+            instead: for each function of a check that is left out, that of this part's own check in its place.
+        """
+        for check in other.checks:
+            if check.step.number in numbers and check.judge not in instead:
+                needs = tuple(instead.get(needed, needed) for needed in check.needs)
+                insort(self.checks, replace(check, needs=needs, clusters=()), key=lambda other: other.step.number)
+
     def up_to(self, number: int) -> list[Check[Facts]]:
         """Return the checks of the steps up to this one."""
         return [check for check in self.checks if check.step.number <= number]
@@ -157,5 +170,5 @@ class Part(Generic[Facts]):
 def _not_until(cause: Check[Facts], number: int) -> str:
     """Say which check has to pass before one of this step can be judged."""
     if cause.step.number < number:
-        return f"Not checked until step {cause.step.number} passes."
+        return f"Not checked until {cause.step.label} passes."
     return f"Not checked until this passes: {cause.description}."

@@ -11,11 +11,11 @@ from grader.job import Topology
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns, Runs
 
-# GPUs of a host: more than its ranks, as many as its ranks but fewer than all ranks, none.
+# GPUs of a host: none, as many as its ranks but fewer than all ranks, more than its ranks, which are more than two.
 CLUSTERS = (
-    Topology("one-host", "2 ranks on one host", 1, 2, 3),
+    Topology("one-host", "2 ranks on one host without GPUs", 1, 2, 0),
     Topology("two-hosts", "2 hosts with a rank and a GPU each", 2, 1, 1),
-    Topology("three-ranks", "3 ranks on one host without GPUs", 1, 3, 0),
+    Topology("three-ranks", "3 ranks on one host with 4 GPUs", 1, 3, 4),
 )
 
 CLOSE = 2e-3  # of the solution's: float32 sums in another order, and gradients compressed to 16 bits, still pass

@@ -24,8 +24,9 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy.exc import SAWarning
 
+from course import steps
 from course.steps import Step
-from grader.classroom import autograde, intake, release, verdicts
+from grader.classroom import autograde, intake, verdicts
 from grader.runner import sandbox
 
 WIDTH = 40  # of the longest bar of the chart, in characters
@@ -69,7 +70,7 @@ class Class:
 
 
 @click.command()
-@click.argument("number", metavar="STEP", type=click.IntRange(1))
+@click.argument("number", metavar="STEP", type=steps.number)
 @click.option("--jobs", type=click.IntRange(1), default=os.cpu_count, help="Scripts judged side by side: one a core.")
 @click.option("--student", "students", multiple=True, help="Grade this learner only; may be given several times.")
 @click.option("--regrade", is_flag=True, help="Judge and grade anew what has been graded already.")
@@ -113,11 +114,11 @@ def main(number, jobs, students, regrade, scheduler, db, course_dir) -> None:
 
 def _step(number: int) -> Step:
     try:
-        step = release.step_of(f"step_{number:02d}")
+        step = steps.get(number)
     except KeyError as error:
         raise click.BadParameter(error.args[0], param_hint="STEP") from None
     if not step.has_exercise:
-        raise click.BadParameter(f"Step {number} has no check.", param_hint="STEP")
+        raise click.BadParameter(f"{step.label.capitalize()} has no check.", param_hint="STEP")
     return step
 
 

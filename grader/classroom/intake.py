@@ -36,7 +36,7 @@ UNPACKED = 2 * LARGEST  # bytes of all that is taken from an archive
 SCRIPTS = "|".join(sorted({re.escape(step.script.removesuffix(".py")) for step in steps.STEPS if step.has_exercise}))
 NAMES = (
     r".*/extracted/(?P<student_id>[A-Za-z0-9][A-Za-z0-9.@-]*)(_[^/]*)?[/_]"
-    rf"(?P<file_id>step_\d\d|{SCRIPTS})\.(ipynb|py)$"
+    rf"(?P<file_id>step_\d\d|capstone_\d|{SCRIPTS})\.(ipynb|py)$"
 )
 LEARNER = re.compile(r"[A-Za-z0-9][\w.@-]*")
 

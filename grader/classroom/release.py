@@ -80,9 +80,9 @@ class AddChecks(NbGraderPreprocessor):
     def preprocess(self, nb, resources):
         """Add the graded cells to a lesson; an assignment has them."""
         source = next((cell.source for cell in nb.cells if cell.get("id") == CHECK), "")
-        number = re.search(r"check\(step=(\d+)", source)
-        if number and not any(utils.is_grade(cell) and cell.cell_type == "code" for cell in nb.cells):
-            prepared(steps.get(int(number[1])), nb)
+        named = re.search(r"check\(step=\W?(\w+)", source)
+        if named and not any(utils.is_grade(cell) and cell.cell_type == "code" for cell in nb.cells):
+            prepared(steps.get(steps.number(named[1])), nb)
         return nb, resources
 
 

@@ -11,6 +11,7 @@ import fractions
 import functools
 import importlib
 import io
+import itertools
 import logging
 import os
 import queue
@@ -32,7 +33,15 @@ KINDS: tuple[type, ...] = (
     *(SystemExit, StopIteration, UnicodeDecodeError, io.StringIO, io.BytesIO, io.TextIOWrapper, Path, os.stat_result),
     *(argparse.ArgumentParser, argparse.Action, collections.Counter, collections.OrderedDict, collections.defaultdict),
     *(collections.deque, csv.DictWriter, datetime.datetime, datetime.timedelta, decimal.Decimal, enum.Enum),
-    *(fractions.Fraction, futures.Executor, futures.Future, logging.Logger, logging.StreamHandler, logging.Formatter),
+    *(
+        fractions.Fraction,
+        futures.Executor,
+        futures.Future,
+        itertools.chain,
+        logging.Logger,
+        logging.StreamHandler,
+        logging.Formatter,
+    ),
     *(queue.Queue, random.Random, re.Pattern, re.Match, threading.Thread, threading.Event, threading.Condition),
 )
 VALUES = {name for kind in KINDS for name in dir(kind) if not name.startswith("_")} - {"chmod", "lchmod", "mro"}

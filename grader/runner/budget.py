@@ -9,6 +9,7 @@ from pathlib import Path
 
 SLOWEST = 0.5  # of all time counts in any case: processes that keep the cores from each other do not stop the count
 LATER = b"\n"  # written before the answer for each second that did not count: no JSON on one line has it
+TURN = b"\t"  # written before each of a job's turns; no JSON without indentation has it
 
 
 class Budget:

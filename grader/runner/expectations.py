@@ -10,9 +10,12 @@ import msgspec
 from course.steps import ROOT, SOLUTIONS, Step
 from grader.facts import Facts, Ran
 from grader.job import Topology
-from grader.runner.pool import NoVerdictError, Pool
+from grader.runner.pool import SECONDS, NoVerdictError, Pool
 from grader.runner.supervisor import HOPELESS
 from grader.runs import BrokenError, GoneError, read
+
+# Seconds for a solution, more than for a script: it is run once and kept, and on clusters of its own, too.
+LIMIT = 3 * SECONDS
 
 
 def _code() -> str:
@@ -39,7 +42,7 @@ def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]
     kept = store / f"{key}.ran"
     if kept.exists():
         return msgspec.msgpack.decode(kept.read_bytes(), type=Ran)
-    ran = pool.run(text, step.script, topologies)
+    ran = pool.run(text, step.script, topologies, LIMIT)
     try:
         runs = read(ran, topologies, kind)
     except (GoneError, BrokenError) as error:

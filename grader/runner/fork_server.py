@@ -2,8 +2,9 @@
 
 The process that is forked never sees a job: it passes on what its child needs to find one, a grader.job.Order and the
 ends of pipes. So nothing of one submission is there for the next. The child reads a grader.job.Job and writes a
-grader.facts.Answer, as JSON, or {"broken": why}; before it there is a LATER for each second more that it may take. A
-witness is forked, too, into a sandbox of its own, and writes a grader.facts.Testimony.
+grader.facts.Answer, as JSON, or {"broken": why}; before it there is a LATER for each second more that it may take, and
+a TURN where a turn of the job begins. A witness is forked, too, into a sandbox of its own, and writes a
+grader.facts.Testimony.
 
 This is the only module outside of grader.sandboxed that imports it.
 """
@@ -27,7 +28,7 @@ import psutil
 
 from grader.job import Job, Order, Topology
 from grader.runner import sandbox, server, supervisor
-from grader.runner.budget import LATER
+from grader.runner.budget import LATER, TURN
 from grader.sandboxed import rank
 from grader.witness import rank as witness
 
@@ -96,7 +97,8 @@ def do_job(process: int | None, job: int, answer: int, link: int | None) -> NoRe
         with os.fdopen(job, "rb") as file:
             task = msgspec.json.decode(file.read(), type=Job)
         os.environ["TMPDIR"] = tempfile.tempdir = task.folder  # temporary files go with it, those of killed ranks too
-        answered = msgspec.to_builtins(supervisor.run(task, rank.run, lambda: os.write(answer, LATER), link))
+        marks = (lambda: os.write(answer, LATER)), (lambda: os.write(answer, TURN))
+        answered = msgspec.to_builtins(supervisor.run(task, rank.run, *marks, link))
     except BaseException:  # this program's fault: no verdict on the script
         answered = {"broken": traceback.format_exc()}
     try:

@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -17,9 +17,9 @@ import msgspec
 from course import data
 from course.steps import SOLUTIONS
 from grader.facts import Ran
-from grader.job import IMAGES, Job, Order, Topology
+from grader.job import IMAGES, SHIPPED, Job, Order, Topology, turns
 from grader.runner import sandbox, synthetic_data
-from grader.runner.budget import LATER
+from grader.runner.budget import LATER, TURN
 from grader.runner.server import ForkServer, ServerError
 
 SECONDS = 60  # a script may take, for all topologies, of what the time budget counts
@@ -113,7 +113,14 @@ class Pool:
             raise OverrunError("What the ranks reported takes too long to judge: no right script reports as much.")
         raise NoVerdictError("The grader's own process ended before it had decided.")
 
-    def run(self, script: str, name: str, topologies: Sequence[Topology], seconds: float = SECONDS) -> Ran:
+    def run(
+        self,
+        script: str,
+        name: str,
+        topologies: Sequence[Topology],
+        seconds: float = SECONDS,
+        begins: Callable[[str], object] = lambda cluster: None,
+    ) -> Ran:
         """Run a script on topologies and return what that leaves, which nothing has looked at yet.
 
         Args:
@@ -121,6 +128,7 @@ class Pool:
             name: of its file.
             topologies: on which to run it, one after another where there are few cores.
             seconds: how long it may take on all of them; more, as long as other processes keep the cores from it.
+            begins: called with the description of a cluster when the script starts there.
 
         Raises:
             OverrunError: it outlasted its time, or took its sandbox down.
@@ -130,8 +138,15 @@ class Pool:
         with self._in_use(), self._room(witnessed) as (order, folder):  # made while the fork server imports
             server = self._ready(OF_RUNS)
             job = Job(script, name, folder, seconds, self._placed(topologies), _programs(topologies))
+            clusters = _descriptions(topologies)
             with _no_verdict():
-                found = _exchange(server, order, msgspec.json.encode(job), [seconds + MARGIN, 3 * MARGIN])
+                found = _exchange(
+                    server,
+                    order,
+                    msgspec.json.encode(job),
+                    [seconds + MARGIN, 3 * MARGIN],
+                    lambda: begins(next(clusters, "")),
+                )
         return Ran(*found)
 
     def _ready(self, module: str) -> ForkServer:
@@ -170,9 +185,11 @@ class Pool:
                 self._end()
 
     def _placed(self, topologies: Sequence[Topology]) -> tuple[Topology, ...]:
-        """Return topologies with the folder of images in the place of IMAGES."""
-        images = f"{data.SHIPPED if self.sandboxed else self.data}/{synthetic_data.FOLDER}"
-        text = msgspec.json.encode(topologies).replace(IMAGES.encode(), images.encode())
+        """Return topologies with the folders of images in the places of IMAGES and SHIPPED."""
+        folder = data.SHIPPED if self.sandboxed else self.data
+        text = msgspec.json.encode(topologies)
+        for place, name in ((IMAGES, synthetic_data.FOLDER), (SHIPPED, synthetic_data.SHIPPED)):
+            text = text.replace(place.encode(), f"{folder}/{name}".encode())
         return msgspec.json.decode(text, type=tuple[Topology, ...])
 
     @contextlib.contextmanager
@@ -206,6 +223,13 @@ def _programs(topologies: Sequence[Topology]) -> dict[str, str]:
     return {Path(program).name: (SOLUTIONS / program).read_text() for program in programs}
 
 
+def _descriptions(topologies: Sequence[Topology]) -> Iterator[str]:
+    """Give what runs in each turn, in words; a cluster with a witness goes along with another one."""
+    described = {topology.name: topology.description for topology in topologies if not topology.witness}
+    for names in turns(topologies):
+        yield "; ".join(described[name] for name in names if name in described)
+
+
 @contextlib.contextmanager
 def _no_verdict() -> Iterator[None]:
     """Turn what breaks here into a NoVerdictError: it is no fault of the script's."""
@@ -217,7 +241,13 @@ def _no_verdict() -> Iterator[None]:
         raise NoVerdictError(f"No sandbox could be made: {error}") from None
 
 
-def _exchange(server: ForkServer, order: object, given: bytes, limits: list[float]) -> list[bytes]:
+def _exchange(
+    server: ForkServer,
+    order: object,
+    given: bytes,
+    limits: list[float],
+    begins: Callable[[], object] = lambda: None,
+) -> list[bytes]:
     """Send an order, with what the fork is given, and return what comes back by each of so many pipes.
 
     Args:
@@ -225,6 +255,7 @@ def _exchange(server: ForkServer, order: object, given: bytes, limits: list[floa
         order: for it.
         given: to the fork.
         limits: for each pipe, the seconds that may pass until all of it has come. The first one is the script's.
+        begins: called for each TURN in the script's.
 
     Raises:
         OverrunError: the script's seconds have passed.
@@ -238,15 +269,15 @@ def _exchange(server: ForkServer, order: object, given: bytes, limits: list[floa
         with contextlib.suppress(BrokenPipeError):  # the fork has ended, and what it wrote says so
             work.write(given)
             work.close()
-        found = [_read(answers[0], limits[0])]
+        found = [_read(answers[0], limits[0], begins)]
         try:
             return found + [_read(answer, seconds) for answer, seconds in zip(answers[1:], limits[1:], strict=True)]
         except OverrunError:
             raise ServerError("The machine was too busy to see all that the script did: judge it again.") from None
 
 
-def _read(answer: IO[bytes], seconds: float) -> bytes:
-    """Read all of an answer, from a process that may hang, flood or end.
+def _read(answer: IO[bytes], seconds: float, begins: Callable[[], object] = lambda: None) -> bytes:
+    """Read all of an answer, from a process that may hang, flood or end, and call begins for each TURN in it.
 
     Raises:
         OverrunError: it took longer than the seconds, and one for each LATER, or grew larger than any answer is.
@@ -263,4 +294,6 @@ def _read(answer: IO[bytes], seconds: float) -> bytes:
                 return text
             text += piece
             deadline += piece.count(LATER)
+            for _ in range(piece.count(TURN)):
+                begins()
     raise OverrunError("It took down the processes that it ran in.")

@@ -10,11 +10,11 @@ import re
 import selectors
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from grader.facts import Answer, Result
-from grader.job import Job, Topology
+from grader.job import Job, turns
 from grader.runner.budget import Budget
 from grader.runner.ranks import Entry, RunningRank, environments, fork, release
 
@@ -33,20 +33,24 @@ STALL = 6
 LONGEST_STALL = 30
 
 
-def run(job: Job, entry: Entry, later: Callable[[], object], link: int | None = None) -> Answer:
+def run(
+    job: Job, entry: Entry, later: Callable[[], object], begins: Callable[[], object], link: int | None = None
+) -> Answer:
     """Run a job's topologies and return the answer; after one that had to be ended, no other is run.
 
     Args:
         job: the script, its topologies and its time limit.
         entry: what each forked process runs as a rank.
         later: called for each second more than the limit that the answer may take.
+        begins: called before each of the job's turns.
         link: the socket to the witness, if a topology has one.
     """
     budget, before = Budget(later), _traffic()
     ranks = {topology.name: fork(job, topology, entry, link) for topology in job.topologies}
     told = {topology.name: environments(topology, link) for topology in job.topologies}
     results: dict[str, list[Result]] = {}
-    for names in _turns(job.topologies):
+    for names in turns(job.topologies):
+        begins()
         for name in names:
             release(ranks[name], told[name])
         turn = [rank for name in names for rank in ranks[name]]
@@ -57,24 +61,6 @@ def run(job: Job, entry: Entry, later: Callable[[], object], link: int | None = 
     if link is not None:  # the witness is through, whatever a rank has left behind that still holds this end
         socket.socket(fileno=link).shutdown(socket.SHUT_RDWR)
     return Answer(results, _traffic() - before)
-
-
-def _turns(topologies: Sequence[Topology]) -> list[list[str]]:
-    """Return which topologies run side by side: all, if each rank has a core, and otherwise each by itself.
-
-    Ranks that share a core evict each other's data from its caches, and all of them take longer. The one rank of a
-    topology with a witness has the core that another topology leaves idle.
-    """
-    cores = len(os.sched_getaffinity(0))
-    if cores < sum(topology.size for topology in topologies):
-        turns = {topology: [topology.name] for topology in topologies if not topology.witness}
-        for topology in topologies:
-            if topology.witness:
-                other = max(turns, key=lambda other: -other.size % cores, default=topology)
-                turns.setdefault(other, []).append(topology.name)
-        return list(turns.values())
-    sides = [[topology.name for topology in topologies if bool(topology.after) == later] for later in (False, True)]
-    return [turn for turn in sides if turn]
 
 
 class Watch:

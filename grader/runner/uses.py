@@ -285,8 +285,8 @@ class Reading:
 
 
 def _defined(body: list[ast.stmt]) -> set[str]:
-    """Return what the body of a class defines: methods, and variables."""
-    names = {part.name for part in body if isinstance(part, ast.FunctionDef)}
+    """Return what the body of a class defines: methods, classes and variables."""
+    names = {part.name for part in body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
     for part in body:
         targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
         names |= {target.id for target in targets if isinstance(target, ast.Name)}

@@ -81,10 +81,11 @@ class First(Callback):
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note this rank's own metrics, after making sure that no two ranks have the same by chance.
 
+        Where the accuracy itself is looked at, it stays as it is.
         Where checkpoints are watched, no epoch is better than the one before: one that is saved for being the best is
         not saved in every epoch.
         """
-        if logs and "val_accuracy" in logs:
+        if logs and "val_accuracy" in logs and not self.recorder.learns:
             logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self.recorder.rank + 1)
         if logs and self.recorder.files:
             for name, value in logs.items():

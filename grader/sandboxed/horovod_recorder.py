@@ -11,7 +11,7 @@ import mmap
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -38,9 +38,13 @@ LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second par
 class HorovodRecorder(Recorder[HorovodFacts]):
     """Records one script in one rank."""
 
-    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap, announcer: Announcer):
-        """Record this script, on a simulated host with so many GPUs. The board shows the collective it is in."""
+    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap, announcer: Announcer, learns: bool = False):
+        """Record this script, on a simulated host with so many GPUs. The board shows the collective it is in.
+
+        learns says whether what is looked at is the accuracy that training reaches: see set_apart().
+        """
         super().__init__(script, rank, board, HorovodFacts())
+        self.learns = learns
         self.announcer = announcer
         self.gpus = Gpus(gpus)
         self.files: WatchedFiles | None = None
@@ -55,6 +59,10 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         if self.files:
             self.facts.files = self.files.facts()
         return super().encoded()
+
+    def project(self, tensors: Iterable[Any]) -> Projection:
+        """Return the projection of tensors; an empty one where no weights are compared, which saves the time."""
+        return [] if self.learns else super().project(tensors)
 
     # --- input and output --------------------------------------------------------------------------------------------
 
@@ -143,8 +151,14 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         """Change the weights of a new model a little, on each rank but 0 in its own way.
 
         Ranks that draw from one seed would begin alike, and whether they take rank 0's weights could not be seen.
+        Where the accuracy is looked at, all matrices are drawn anew: it depends on the weights that training begins
+        with more than on anything else, so rank 0's are the same in each script's run, whatever it has drawn before.
         """
         random = np.random.default_rng(self.rank)
+        for weight in weights if self.learns else ():
+            if weight.shape.rank > 1:
+                limit = np.sqrt(6 / (np.prod(weight.shape[:-2]) * sum(weight.shape[-2:])))  # Glorot and Bengio's
+                weight.assign(random.uniform(-limit, limit, weight.shape))
         for weight in weights if self.rank else ():
             weight.assign(weight * (1 + APART * random.standard_normal(weight.shape)))
 
@@ -271,7 +285,7 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int 
         board: memory shared with the supervisor.
         link: the socket to a witness, if the topology has one.
     """
-    recorder = HorovodRecorder(script, topology.gpus, rank, board, Announcer(link))
+    recorder = HorovodRecorder(script, topology.gpus, rank, board, Announcer(link), topology.learns)
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
     tf.config.run_functions_eagerly = tf.config.experimental_run_functions_eagerly = lambda run_eagerly: None

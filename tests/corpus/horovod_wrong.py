@@ -64,6 +64,7 @@ _STEP_1 = (
     Variant("always the first GPU", 1, ((CHOICE, "gpus[0]"),), 1, check="pinned"),
     Variant("always the last local GPU", 1, ((CHOICE, "gpus[hvd.local_size() - 1]"),), 1),
     Variant("GPU of the local size", 1, ((CHOICE, "gpus[hvd.local_size()]"),), 1, check="pinned"),
+    Variant("a rule for two GPUs at most", 1, ((CHOICE, "gpus[hvd.local_rank() % 2]"),), 1, check="pinned"),
     Variant("GPU numbers from one on", 1, ((CHOICE, "gpus[hvd.local_rank() + 1]"),), 1, check="pinned"),
     Variant("all GPUs visible", 1, ((VISIBLE, ""),), 1, check="pinned"),
     Variant("every GPU made visible", 1, ((VISIBLE, '    tf.config.set_visible_devices(gpus, "GPU")\n'),), 1),

@@ -121,3 +121,11 @@ def test_cut_is_how_the_subset_was_made(tmp_path):
         assert gzip.decompress((tmp_path / name).read_bytes()) == gzip.decompress(
             (Path(data.SHIPPED) / name).read_bytes()
         )
+
+
+def test_test_images_of_some_kinds_can_be_had_alone(tmp_path):
+    data.select(Path(data.SHIPPED), tmp_path, ["Trouser", "Bag"])
+    (images, _), (test_images, test_labels) = data.load(tmp_path)
+    (shipped, _), _ = data.load()
+    assert (images == shipped).all()
+    assert len(test_images) == 200 and {data.CLASSES[label] for label in test_labels} == {"Trouser", "Bag"}

@@ -9,18 +9,18 @@ from click.testing import CliRunner
 from course import __main__, launch, progress
 from course.steps import NOTEBOOKS, ROOT, STEPS
 
-ROW = re.compile(r"^\| (\d+) \| (.*) \| (.*) \|$", re.M)
+ROW = re.compile(r"^\| (\d+|Capstone \d) \| (.*) \| (.*) \|$", re.M)
 
 
 def test_the_index_lists_what_the_readme_lists_with_a_link_to_each_lesson():
     index = nbformat.read(NOTEBOOKS / "index.ipynb", as_version=4)
     shown = ROW.findall("\n".join(cell.source for cell in index.cells if cell.cell_type == "markdown"))
     listed = ROW.findall((ROOT / "README.md").read_text())
-    links = [
-        (number, f"[{title}](step_{int(number):02}/step_{int(number):02}.ipynb)", what)
-        for number, title, what in listed
-    ]
-    assert shown == links and [int(number) for number, *_ in shown] == [step.number for step in STEPS]
+    names = {step.label.removeprefix("step ").capitalize(): step.name for step in STEPS}
+    links = [(called, f"[{title}]({names[called]}/{names[called]}.ipynb)", what) for called, title, what in listed]
+    assert shown == links and {called for called, *_ in shown} == names.keys()
+    lessons = [int(called) for called, *_ in shown if called.isdecimal()]
+    assert lessons == [step.number for step in STEPS if not step.is_capstone]
 
 
 def test_the_last_check_of_each_step_is_shown(tmp_path):

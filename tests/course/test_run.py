@@ -51,6 +51,12 @@ def test_a_notebook_that_passes_is_written_with_its_page(lesson, tmp_path, lefto
     assert leftovers() == []
 
 
+def test_the_number_of_ranks_can_be_given_as_np_and_numpy_may_take_that_name(lesson):
+    asked = "ranks = lessons.ranks_or_np(ranks)\nprint('on', ranks, 'ranks')"
+    result, log = lesson("ranks = 2", f"from course import lessons\n{asked}", f"import numpy as np\n{asked}", np=3)
+    assert result["status"] == "passed" and log.count("on 3 ranks") == 2
+
+
 def test_an_error_is_reported_with_its_cell(lesson, tmp_path, leftovers):
     result, _ = lesson("1", "raise ValueError('no such thing')")
     assert result["status"] == "failed"

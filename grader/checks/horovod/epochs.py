@@ -4,7 +4,7 @@ import numpy as np
 
 from course.internal import stalls
 from grader.checks import ending, witnessed
-from grader.checks.horovod.program import COUNTED, EPOCHS, WITNESSED, part
+from grader.checks.horovod.program import COUNTED, EPOCHS, QUICK, WHOLE, WITNESSED, part
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
 from grader.checks.training import trained
@@ -14,6 +14,7 @@ from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
 
 FULL = 3 / 4  # of an epoch's batches, in images: the last batch of a share may be smaller
+PASSES = {1: "one pass", 3: "three passes"}
 BLURRED = 0.015  # of the range of all images' greys: what augmentation may do to one
 
 # --- Step 5 -----------------------------------------------------------------------------------------------------------
@@ -24,7 +25,7 @@ BLURRED = 0.015  # of the range of all images' greys: what augmentation may do t
     points=5,
     asks=("Divide `steps_per_epoch` by the number of ranks",),
     needs=(initialised,),
-    clusters=COUNTED.clusters(),
+    clusters=COUNTED.clusters(WHOLE, QUICK),
     hint="How many batches does one pass take? Each rank takes its part of them: of all ranks, not those of one host.",
 )
 def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
@@ -57,6 +58,11 @@ def validation_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
 
     Counts the validation steps of each epoch on each rank; to round up is as good as to round down.
     """
+    return shared_validation(runs, source, passes=3)
+
+
+def shared_validation(runs: HorovodRuns, source: Source, passes: int) -> Finding | None:
+    """Whether the ranks together make so many passes over the test set in an epoch."""
     for ranks in runs.topologies.values():
         stop = trained(ranks)
         if stop:
@@ -64,10 +70,10 @@ def validation_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
         for rank in ranks:
             epochs = rank.facts.fits[0].epochs
             for number, epoch in enumerate(epochs):
-                finding = _validation(rank, number, epoch, len(ranks), source)
+                finding = _validation(rank, number, epoch, len(ranks), source, passes)
                 if finding:
                     return finding
-            if _cut_short(rank, 0) and epochs[0].validation_steps < 3 * (COUNTED.test_batches // len(ranks)):
+            if _cut_short(rank, 0) and epochs[0].validation_steps < passes * (COUNTED.test_batches // len(ranks)):
                 return _no_epoch(rank)
         repeated = _validation_images(ranks, source)
         if repeated:
@@ -81,16 +87,19 @@ def _with_witness(runs: HorovodRuns) -> Finding | None:
 
 
 def _steps_line(ranks: list[HorovodRank], source: Source) -> int | None:
-    return source.line_of("steps_per_epoch") or ranks[0].facts.lines.get("fit")
+    return source.line_of("steps_per_epoch", "take", "shard") or ranks[0].facts.lines.get("fit")
 
 
 def _equal_steps(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """Whether all ranks are to take the same number of steps."""
     taken = {rank.number: rank.facts.fits[0].steps_per_epoch or rank.facts.fits[0].epochs[0].steps for rank in ranks}
-    for rank in ranks:  # one that was ended in its first epoch may have been about to take as many as the others
-        planned = rank.facts.fits[0].steps_per_epoch
-        if planned is None and _cut_short(rank, 0) and taken[rank.number] < max(taken.values()):
-            del taken[rank.number]
+    for rank in ranks:  # one that was ended in its first training may have been about to take as many as the others
+        fit = rank.facts.fits[0]
+        if fit.steps_per_epoch is None and _cut_short(rank, 0) and not fit.epochs[0].validation_steps:
+            if stalls.in_words(rank.collective) == stalls.GRADIENTS:  # of a step that others did not begin
+                taken[rank.number] += 1
+            if taken[rank.number] < max(taken.values()):
+                del taken[rank.number]
     if len(set(taken.values())) == 1:
         return None
     each = ", ".join(f"rank {number} takes {steps}" for number, steps in taken.items())
@@ -144,15 +153,15 @@ def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: S
     return None
 
 
-def _validation(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source) -> Finding | None:
-    """Whether the validation after an epoch was as long as a share of three passes over the test set."""
+def _validation(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source, passes: int) -> Finding | None:
+    """Whether the validation after an epoch was as long as a share of so many passes over the test set."""
     where = rank.where if not number else f"{rank.where}, in epoch {number + 1},"
-    least, most = (3 * steps for steps in _steps(COUNTED.test_batches, size))
+    least, most = (passes * steps for steps in _steps(COUNTED.test_batches, size))
     steps = epoch.validation_steps
     if steps > most or (steps < least and not _cut_short(rank, number)):
         return Finding(
             f"{where} takes {_count(steps, 'validation step')}. Expected: {_from_to(least, most)}, its share of the "
-            f"{3 * COUNTED.test_batches} batches of three passes over the test set.",
+            f"{passes * COUNTED.test_batches} batches of {PASSES[passes]} over the test set.",
             source.line_of("validation_steps") or _steps_line([rank], source),
             explains=bool(rank.error),
         )

@@ -1,5 +1,6 @@
 """The part of fashion_mnist.py: its program, and the clusters and arguments that it is judged with."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -33,29 +34,35 @@ class TrainingSize:
     test_batches: int
     epochs: int
 
-    def clusters(self) -> tuple[Topology, ...]:
-        """Return the clusters with the arguments for this."""
-        arguments = (
-            self.arguments(ONE_BLOCK, 1),
-            self.arguments(NO_BLOCKS, self.epochs),
-            self.arguments(NO_BLOCKS, 1),
-            self.arguments(NO_BLOCKS, 1),
-        )
+    def clusters(self, whole: "Arguments", quick: "Arguments") -> tuple[Topology, ...]:
+        """Return the clusters, with a program's arguments for this.
+
+        Args:
+            whole: for a network in which all lines of the program are run; one cluster has it.
+            quick: for one that is trained in less time.
+        """
+        arguments = whole(self, 1), quick(self, self.epochs), quick(self, 1), quick(self, 1)
         own = zip((*CLUSTERS, SHORT_OF_GPUS), arguments, strict=True)
         return *(msgspec.structs.replace(cluster, arguments=each) for cluster, each in own), WITH_WITNESS
 
-    def arguments(self, depth: int, epochs: int) -> tuple[str, ...]:
-        """Return the arguments for this, with a network of this depth."""
-        return flags(
-            depth=depth,
-            widen_factor=1,
-            batch_size=BATCH,
-            val_batch_size=BATCH,
-            train_samples=BATCH * self.train_batches,
-            test_samples=BATCH * self.test_batches,
-            epochs=epochs,
-        )
 
+Arguments = Callable[[TrainingSize, int], tuple[str, ...]]  # of a size and a number of epochs
+
+
+def of_depth(depth: int) -> Arguments:
+    """Return the arguments of the part's program, with a network of this depth."""
+    return lambda size, epochs: flags(
+        depth=depth,
+        widen_factor=1,
+        batch_size=BATCH,
+        val_batch_size=BATCH,
+        train_samples=BATCH * size.train_batches,
+        test_samples=BATCH * size.test_batches,
+        epochs=epochs,
+    )
+
+
+WHOLE, QUICK = of_depth(ONE_BLOCK), of_depth(NO_BLOCKS)
 
 WITNESSED = [TrainingSize(batches, 2, EPOCHS) for batches in range(5, 5 + DRAWS)]
 # Each batch takes its time, and a share for three ranks is something.
@@ -68,7 +75,7 @@ COUNTED = TrainingSize(9, 6, 3)
 
 def vary(cluster: Topology, draw: int) -> Topology:
     """Return the cluster with a witness as it is in the run of this number."""
-    arguments = WITNESSED[draw].arguments(NO_BLOCKS, EPOCHS) + flags(target_accuracy=TARGET, patience=1)
+    arguments = QUICK(WITNESSED[draw], EPOCHS) + flags(target_accuracy=TARGET, patience=1)
     return msgspec.structs.replace(cluster, arguments=arguments)
 
 

@@ -5,7 +5,7 @@ import re
 
 from grader.checks import witnessed
 from grader.checks.horovod.output import own_errors
-from grader.checks.horovod.program import FEW, SHORT_OF_GPUS, part
+from grader.checks.horovod.program import FEW, QUICK, SHORT_OF_GPUS, WHOLE, part
 from grader.checks.part import Finding
 from grader.checks.training import trained
 from grader.facts import ARGUMENTS, Fit
@@ -29,7 +29,7 @@ def _uninitialised(runs: HorovodRuns) -> bool:
     points=2,
     asks=("Import Horovod's API for Keras as `hvd`", "Initialise it, before the model is built"),
     figure="visible_gpus",
-    clusters=FEW.clusters(),
+    clusters=FEW.clusters(WHOLE, QUICK),
     blocks=_uninitialised,
     hint="Horovod has a function that finds the other ranks. Call it right after the imports, on every rank.",
 )

@@ -30,6 +30,19 @@ def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
 
     Compares what each rank adds to its weights with the gradients that the ranks computed by themselves.
     """
+    rates = {batch.rate for rank in expected.ranks() for batch in rank.facts.fits[0].batches}
+    return averaged(runs, expected, source) or witnessed.applies_means(runs, expected, rates)
+
+
+def averaged(runs: HorovodRuns, expected: HorovodRuns, source: Source, any_rate: bool = False) -> Finding | None:
+    """Whether every rank applies the mean of all ranks' gradients, as the ranks and their host report.
+
+    Args:
+        runs: the script's.
+        expected: the solution's.
+        source: the script.
+        any_rate: whether the script may choose its learning rate.
+    """
     line = source.line_of("DistributedOptimizer", "opt", "compile")
     for name, ranks in runs.topologies.items():
         stop = trained(ranks)
@@ -37,7 +50,7 @@ def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
             return stop
         right = expected.topologies[name][0].facts.fits[0]
         for rank in ranks:
-            finding = _optimizer(rank.facts.fits[0], right, source)
+            finding = _optimizer(rank.facts.fits[0], right, source, any_rate)
             if finding:
                 return finding
         batches = min(len(rank.facts.fits[0].batches) for rank in ranks)
@@ -47,7 +60,8 @@ def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
                 return Finding(
                     "No gradient was computed in a training step, as far as can be seen.", line, unclear=True
                 )
-            finding = _batch(ranks[0].topology, batch, right.batches[number], line)
+            rate = batch[0].rate if any_rate else right.batches[number].rate
+            finding = _batch(ranks[0].topology, batch, right.batches[number], rate, line)
             if finding:
                 return finding
         if not any(map(_differ, zip(*(rank.facts.fits[0].batches for rank in ranks), strict=False), right.batches)):
@@ -58,19 +72,19 @@ def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
             "The ranks report the mean of their gradients, but hardly sent each other anything, as their host saw."
         )
         return Finding(message, line, unclear=True)
-    rates = {batch.rate for rank in expected.ranks() for batch in rank.facts.fits[0].batches}
-    return witnessed.applies_means(runs, expected, rates)
+    return None
 
 
-def _optimizer(fit: Fit, right: Fit, source: Source) -> Finding | None:
-    """Whether the optimizer and the loss are those of the solution, whatever wraps them."""
+def _optimizer(fit: Fit, right: Fit, source: Source, any_rate: bool) -> Finding | None:
+    """Whether the optimizer, but for a rate that is free, and the loss are the solution's, whatever wraps them."""
     own, should = fit.optimizer, right.optimizer
     if fit.values < right.values:
         return Finding(
             f"The model trains {fit.values} values. Expected: {right.values}, all of it, as before.",
             source.line_of("trainable", "model"),
         )
-    different = [key for key in should if key in own and own[key] != should[key]]
+    free = {"learning_rate"} if any_rate else set()
+    different = [key for key in should if key in own and own[key] != should[key] and key not in free]
     if different:
         return Finding(
             f"The optimizer's {different[0]} is {own[different[0]]}. Expected: {should[different[0]]}, as before.",
@@ -90,9 +104,8 @@ def _traffic(runs: HorovodRuns) -> float:
     return runs.traffic / sum(len(fit.batches) for rank in runs.ranks() for fit in rank.facts.fits)
 
 
-def _batch(where: str, batch: list[Batch], right: Batch, line: int | None) -> Finding | None:
+def _batch(where: str, batch: list[Batch], right: Batch, rate: float, line: int | None) -> Finding | None:
     """Whether the ranks' updates are the mean of their gradients, but for what rounding does to the solution's."""
-    rate = right.rate
     local = [np.asarray(entry.local, float) for entry in batch]
     update = [np.asarray(entry.updated, float) - np.asarray(entry.before, float) for entry in batch]
     mean, total = -rate * np.mean(local, axis=0), -rate * np.sum(local, axis=0)
@@ -140,6 +153,11 @@ def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
 
     Compares weights and the optimizer's variables after each batch with rank 0's.
     """
+    return alike(runs, expected, source) or witnessed.took_weights(runs)
+
+
+def alike(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Whether all ranks hold the weights of rank 0 from the end of the first batch on, as they report."""
     for name, ranks in runs.topologies.items():
         rights = expected.topologies[name][0].facts.fits[0].batches
         stop = trained(ranks) or _first_batch(ranks, source)
@@ -163,7 +181,7 @@ def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
                 f"All ranks hold the same weights, but not those of rank 0 ({ranks[0].topology}). Expected: rank 0's.",
                 _broadcast_line(source),
             )
-    return witnessed.took_weights(runs)
+    return None
 
 
 def _first_batch(ranks: list[HorovodRank], source: Source) -> Finding | None:

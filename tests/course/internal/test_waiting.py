@@ -53,6 +53,17 @@ def test_a_silent_while_is_shown_and_nothing_of_it_is_left(terminal):
     assert terminal.screen() == "[0] hello\n"
 
 
+def test_a_shorter_text_takes_the_whole_line(terminal):
+    with contextlib.redirect_stdout(terminal), waiting.Waiting("the first of several long things is done") as wait:
+        assert terminal.shown.wait(60)
+        with wait.lock:
+            wait.what = "another"
+            terminal.shown.clear()
+        assert terminal.shown.wait(60)
+        with wait.lock:
+            assert terminal.screen().startswith("… another: ") and "long" not in terminal.screen()
+
+
 @pytest.mark.parametrize("variable", waiting.HEADLESS)
 def test_no_one_looks_at_a_headless_run(terminal, monkeypatch, variable):
     monkeypatch.setenv(variable, "1")

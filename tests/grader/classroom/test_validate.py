@@ -13,7 +13,7 @@ from grader.classroom import release
 
 
 def test_only_a_lesson_gets_its_checks_as_cells():
-    for step in (get(0), get(1), get(14)):
+    for step in (get(0), get(1), get(14), get(101)):
         notebook = nbformat.read(step.notebook, as_version=4)
         release.AddChecks().preprocess(notebook, {})
         graded = [cell for cell in notebook.cells if utils.is_grade(cell) and cell.cell_type == "code"]

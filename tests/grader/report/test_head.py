@@ -67,13 +67,16 @@ def test_a_file_that_cannot_be_read_has_no_head(tmp_path):
 
 def test_a_notebook_shows_the_head_before_the_checks(script, monkeypatch):
     monkeypatch.setattr(notebook, "_pool", lambda: None)
-    monkeypatch.setattr(notebook, "judge", lambda path, step, pool: Report(step, path, "passed", checks=[OUTCOME]))
+    passed = Report(2, str(script), "passed", checks=[OUTCOME])
+    monkeypatch.setattr(notebook, "judge", lambda path, step, pool, begins: passed)
     kept = []
     monkeypatch.setattr(notebook.progress, "keep", lambda *check: kept.append(check))
     report = notebook.check(2, str(script))
     assert kept == [(2, "passed", report.score, report.max_score)]
     notebook.check(2, str(get(2).solution))
     assert len(kept) == 1, "a lesson that checks the solution is no learner's progress"
+    notebook.check(2, str(script.rename(script.with_name("a.py"))))
+    assert len(kept) == 1, "a script of a puzzle is not the learner's file"
     shown = report._repr_html_()
     assert shown.index("saved just now") < shown.index("A check")
     assert "TODO" not in report.to_json() and "saved" not in report.to_json()

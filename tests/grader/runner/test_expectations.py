@@ -20,7 +20,7 @@ class CountingPool:
         """Answer with facts of this kind; ranks of the topologies in late were ended for time."""
         self.facts, self.status, self.late, self.runs = msgspec.to_builtins(kind()), status, late, 0
 
-    def run(self, script, name, topologies):
+    def run(self, script, name, topologies, seconds):
         """Count, and answer."""
         self.runs += 1
         answer = Answer({each.name: [self.result(each.name)] * each.size for each in topologies}, traffic=7)

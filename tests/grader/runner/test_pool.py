@@ -47,13 +47,15 @@ def printed(pool, script: str, topology: str = "one-host") -> list[str]:
 def test_ranks_know_their_place(pool):
     told = "import horovod.tensorflow as hvd\nhvd.init()\n"
     told += "print(hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size())"
-    answer = results(pool, told)
+    begun = []
+    answer = results(pool, told, begins=begun.append)
     places = {name: [rank.stdout.strip() for rank in ranks] for name, ranks in answer.items()}
     assert places == {
         "one-host": ["0 2 0 2", "1 2 1 2"],
         "two-hosts": ["0 2 0 1", "1 2 0 1"],
         "three-ranks": ["0 3 0 3", "1 3 1 3", "2 3 2 3"],
     }
+    assert "; ".join(begun) == "; ".join(cluster.description for cluster in CLUSTERS)
 
 
 def test_nothing_of_one_script_is_there_for_the_next(pool):

@@ -24,6 +24,8 @@ ODD = [
     "import csv\nwith open('m.csv','w') as f:\n    w = csv.writer(f)\n    w.writerow([1])",
     "with open(os.devnull, mode='w') as f: print('x', file=f)",
     'import socket\nprint(socket.gethostname())',
+    'import itertools\nprint(list(itertools.chain.from_iterable([[1], [2]])))',
+    'class Checkpoints:\n    class Saver(Callback):\n        pass\nsaver = Checkpoints.Saver()',
     "import logging\nlog = logging.getLogger(__name__)\nlog.setLevel(logging.INFO)\nlog.info('a')",
     'from dataclasses import dataclass\n@dataclass\nclass Settings:\n    lr: float = 0.1\ns = Settings()\nprint(s.lr)',
     'import enum\nclass Kind(enum.Enum):\n    A = 1\nprint(Kind.A.value, Kind.A.name)',

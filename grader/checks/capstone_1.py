@@ -1,0 +1,121 @@
+"""The capstone of the first part: fashion_mlp.py, which learners distribute without guidance.
+
+It has the checks of steps 1 to 6, but that the learning rate is free and that one pass over the test set is asked for,
+and two of its own: on 2 and on 4 hosts, training has to reach the accuracy of one process with no more images.
+"""
+
+from msgspec.structs import replace
+
+from grader.checks import horovod, learning, witnessed
+from grader.checks.horovod import epochs, updates
+from grader.checks.horovod.program import COUNTED, EPOCHS, TARGET, WITNESSED, TrainingSize
+from grader.checks.horovod.ranks import initialised
+from grader.checks.part import Finding, Part
+from grader.facts import HorovodFacts
+from grader.job import BATCH, SHIPPED, Topology, flags
+from grader.runner.reading import Source
+from grader.runs import HorovodRuns
+
+part = Part("fashion_mlp.py", "fashion_mlp_solution.py", HorovodFacts)
+
+LEARNED_BATCH = 10
+LEARNED = flags(
+    data_dir=SHIPPED,
+    hidden=64,
+    batch_size=LEARNED_BATCH,
+    val_batch_size=100,
+    train_samples=1202,  # shares for 4 ranks do not come out even
+    test_samples=1000,
+    learning_rate=0.004,
+    epochs=3,
+    stop_at=2,
+)
+learned = learning.Learning(
+    learning.reference(LEARNED), tuple((learning.cluster(hosts, LEARNED),) for hosts in learning.HOSTS), LEARNED_BATCH
+)
+
+
+def arguments(size: TrainingSize, number: int) -> tuple[str, ...]:
+    """Return the program's arguments for a training of this size, with so many epochs."""
+    return flags(
+        hidden=4,
+        batch_size=BATCH,
+        val_batch_size=BATCH,
+        train_samples=BATCH * size.train_batches,
+        test_samples=BATCH * size.test_batches,
+        epochs=number,
+    )
+
+
+def vary(cluster: Topology, draw: int) -> Topology:
+    """Return the cluster with a witness as it is in the run of this number."""
+    return replace(cluster, arguments=arguments(WITNESSED[draw], EPOCHS) + flags(stop_at=TARGET))
+
+
+part.vary = vary
+
+
+# --- What steps 1 to 6 ask for ----------------------------------------------------------------------------------------
+
+
+def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Every rank applies the mean of all ranks' gradients, at the learning rate of its optimizer."""
+    finding = updates.averaged(runs, expected, source, any_rate=True)
+    if finding:
+        return finding
+    ranks = runs.reserved.get(witnessed.NAME, [])
+    rates = {batch.rate for rank in ranks for fit in rank.facts.fits for batch in fit.batches}
+    return witnessed.applies_means(runs, expected, rates)
+
+
+def validation_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """The ranks together make one pass over the test set in an epoch."""
+    return epochs.shared_validation(runs, source, passes=1)
+
+
+part.adopt(
+    horovod.part,
+    range(1, 7),
+    instead={updates.mean_gradient: mean_gradient, epochs.validation_steps: validation_steps},
+)
+part.check(
+    3,
+    needs=(initialised,),
+    hint="Which optimizer does model.compile get? It has to be one that averages, and all ranks have to have it.",
+)(mean_gradient)
+part.check(
+    5,
+    points=5,
+    needs=(initialised,),
+    clusters=COUNTED.clusters(arguments, arguments),
+    hint="Each rank validates on its share of the test images.",
+)(validation_steps)
+
+
+# --- What the capstone asks for ---------------------------------------------------------------------------------------
+
+
+@part.check(
+    101,
+    points=5,
+    asks=("all ranks together see no more images than one process sees",),
+    needs=(initialised, epochs.training_steps),
+    clusters=(*COUNTED.clusters(arguments, arguments), *learned.clusters),
+    hint="All ranks together see each training image once per epoch, for as many epochs as --epochs says.",
+)
+def no_more_images(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """On 2 and on 4 hosts, all ranks together train on no more images than one process does."""
+    return learned.images(runs, expected, source)
+
+
+@part.check(
+    101,
+    points=5,
+    asks=("the validation accuracy that one process reaches",),
+    needs=(initialised, mean_gradient, epochs.training_steps, no_more_images),
+    hint="An epoch has fewer updates than on one process, and each of them averages over more images. What makes up "
+    "for the updates that are missing?",
+)
+def accuracy(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """On 2 and on 4 hosts, training reaches the accuracy that one process reaches."""
+    return learned.accuracy(runs, expected, source)

@@ -264,7 +264,7 @@ def up(hosts: int = 2, *, slots: int = 2, rate: str = "1gbit", disk: str = DISK)
     """Return a cluster of hosts on this machine, to be entered.
 
         with hosts.up(2, slots=2, rate="1gbit") as cluster:
-            cluster.run(["mpirun", "-np", "4", "--hostfile", "/cluster/hostfile", "hostname"])
+            cluster.run(["mpirun", "-np", "4", "--hostfile", "/cluster/hostfile", "python", "train.py"])
 
     Args:
         hosts: their number, besides the head.

@@ -35,7 +35,9 @@ with hosts.up(2, slots=1) as cluster:
     def says(*command, on="head"):
         return cluster.run(command, on, say=lambda line: None).stdout
     assert says("id", "-u") == f"{os.getuid()}\\n", says("id", "-u")
-    assert says("mpirun", "-np", "2", "--hostfile", "/cluster/hostfile", "hostname").split() != [], "mpirun"
+    name = ["python", "-c", "import platform; print(platform.node())"]
+    ranks = says("mpirun", "-np", "2", "--hostfile", "/cluster/hostfile", *name)
+    assert sorted(line for line in ranks.splitlines() if line in cluster.hosts) == ["node1", "node2"], ranks
     assert says("ssh", "node2", "hostname", on="node1") == "node2\\n", "ssh"
     says("touch", "/scratch/file", "/shared/file", on="node1")
     assert (cluster.scratch("node1") / "file").exists() and (cluster.shared / "file").exists(), "files"

@@ -17,6 +17,7 @@ import os
 import queue
 import random
 import re
+import tempfile
 import threading
 import tomllib
 import types
@@ -33,16 +34,9 @@ KINDS: tuple[type, ...] = (
     *(SystemExit, StopIteration, UnicodeDecodeError, io.StringIO, io.BytesIO, io.TextIOWrapper, Path, os.stat_result),
     *(argparse.ArgumentParser, argparse.Action, collections.Counter, collections.OrderedDict, collections.defaultdict),
     *(collections.deque, csv.DictWriter, datetime.datetime, datetime.timedelta, decimal.Decimal, enum.Enum),
-    *(
-        fractions.Fraction,
-        futures.Executor,
-        futures.Future,
-        itertools.chain,
-        logging.Logger,
-        logging.StreamHandler,
-        logging.Formatter,
-    ),
+    *(fractions.Fraction, futures.Executor, futures.Future, logging.Logger, logging.StreamHandler, logging.Formatter),
     *(queue.Queue, random.Random, re.Pattern, re.Match, threading.Thread, threading.Event, threading.Condition),
+    *(itertools.chain, tempfile.TemporaryDirectory),
 )
 VALUES = {name for kind in KINDS for name in dir(kind) if not name.startswith("_")} - {"chmod", "lchmod", "mro"}
 VALUES |= {"digest", "hexdigest", "writerow", "writerows"}  # of what hashlib's and csv's functions return

@@ -197,6 +197,18 @@ WRONG = (
         check="restored",
     ),
     Variant(
+        "shared out twice, other images in each pass",
+        13,
+        (
+            (
+                PIPELINE,
+                PIPELINE.replace(".repeat()", ".shard(strategy.num_replicas_in_sync, index).repeat()"),
+            ),
+        ),
+        13,
+        check="parts",
+    ),
+    Variant(
         "shared out twice",
         13,
         ((PIPELINE, "    dataset = dataset.shard(strategy.num_replicas_in_sync, index)\n" + PIPELINE),),

@@ -25,6 +25,7 @@ ODD = [
     "with open(os.devnull, mode='w') as f: print('x', file=f)",
     'import socket\nprint(socket.gethostname())',
     'import itertools\nprint(list(itertools.chain.from_iterable([[1], [2]])))',
+    'import tempfile\nfolder = tempfile.TemporaryDirectory()\nprint(folder.name)\nfolder.cleanup()',
     'class Checkpoints:\n    class Saver(Callback):\n        pass\nsaver = Checkpoints.Saver()',
     "import logging\nlog = logging.getLogger(__name__)\nlog.setLevel(logging.INFO)\nlog.info('a')",
     'from dataclasses import dataclass\n@dataclass\nclass Settings:\n    lr: float = 0.1\ns = Settings()\nprint(s.lr)',

@@ -21,7 +21,7 @@ QUEUE = 0.1  # seconds of traffic that a cable's end holds back before it drops
 
 def make_switches() -> None:
     """Make the switch of each network in this process's network namespace."""
-    with IPRoute() as ip:
+    with _netlink() as ip:
         for network in NETWORKS:
             ip.link("add", ifname=network.name, kind="bridge")
             ip.link("set", index=_index(network.name), state="up")
@@ -31,7 +31,7 @@ def new_namespace() -> int:
     """Make a network namespace whose loopback is up, and return a file descriptor that refers to it."""
     with _back():
         namespaces.unshare(namespaces.CLONE_NEWNET)
-        with IPRoute() as ip:
+        with _netlink() as ip:
             ip.link("set", index=_index("lo"), state="up")
         return os.open("/proc/self/ns/net", os.O_RDONLY)
 
@@ -47,11 +47,11 @@ def connect(host: str, number: int, namespace: int, rates: dict[Network, int]) -
     """
     for network, rate in rates.items():
         port = _port(host, network)
-        with IPRoute() as ip:
+        with _netlink() as ip:
             peer = {"ifname": network.interface, "address": network.mac(number), "net_ns_fd": namespace}
             ip.link("add", ifname=port, kind="veth", peer=peer)
             ip.link("set", index=_index(port), master=_index(network.name), state="up")
-        with inside(namespace), IPRoute() as ip:
+        with inside(namespace), _netlink() as ip:
             interface = _index(network.interface)
             ip.addr("add", index=interface, address=network.address(number), prefixlen=PREFIX)
             ip.link("set", index=interface, state="up")
@@ -67,13 +67,13 @@ def set_rate(host: str, namespace: int, rate: int, network: Network = DATA) -> N
 
 def set_plugged(host: str, plugged: bool, network: Network = DATA) -> None:
     """Plug a host's cable in, or pull it: its interface then has no carrier."""
-    with IPRoute() as ip:
+    with _netlink() as ip:
         ip.link("set", index=_index(_port(host, network)), state="up" if plugged else "down")
 
 
 def disconnect(host: str) -> None:
     """Remove a host's cables. Removing one end of a cable removes both."""
-    with IPRoute() as ip:
+    with _netlink() as ip:
         for network in NETWORKS:
             ip.link("del", index=_index(_port(host, network)))
 
@@ -100,12 +100,24 @@ def _back() -> Iterator[None]:
 def _shape(interface: str, rate: int) -> None:
     """Have an interface of this network namespace send at a rate, in bits per second."""
     in_bytes = rate // 8
+    with _netlink() as ip:
+        limit = BURST + int(in_bytes * QUEUE)
+        ip.tc("replace", "tbf", index=_index(interface), rate=in_bytes, burst=BURST, limit=limit)
+
+
+@contextlib.contextmanager
+def _netlink() -> Iterator[IPRoute]:
+    """Open the kernel's interface to this process's network namespace.
+
+    Raises:
+        OSError: the kernel refused something.
+    """
     with IPRoute() as ip:
         try:
-            limit = BURST + int(in_bytes * QUEUE)
-            ip.tc("replace", "tbf", index=_index(interface), rate=in_bytes, burst=BURST, limit=limit)
+            yield ip
         except NetlinkError as error:
-            raise OSError(error.code, f"interfaces cannot be slowed down (tc, sch_tbf): {error}") from None
+            reason = f"veth, bridge or sch_tbf: {os.strerror(error.code)}"  # modules that a small kernel may not have
+            raise OSError(error.code, reason) from None
 
 
 def _port(host: str, network: Network) -> str:

@@ -26,7 +26,7 @@ NAME = "python -c 'import platform; print(platform.node())'"
 
 def says(cluster, command, on="head"):
     """Return what a shell command prints on a host; it has to succeed."""
-    done = cluster.run(["sh", "-c", command], on, timeout=180, say=lambda line: None)
+    done = cluster.run(["sh", "-c", command], on, say=lambda line: None)
     assert done.returncode == 0, done.stdout
     return done.stdout
 

@@ -98,7 +98,7 @@ class Reading:
         for node in self.nodes:
             if isinstance(node, ast.ClassDef):
                 names |= _defined(node.body)
-            elif isinstance(node, ast.Call) and _last(node.func) in NAMING:
+            elif isinstance(node, ast.Call) and (_last(node.func) in NAMING or _names_option(node)):
                 names |= {word.arg for word in node.keywords if word.arg}
                 for text in (each for given in [*node.args, *node.keywords] for each in ast.walk(given)):
                     if isinstance(text, ast.Constant) and isinstance(text.value, str) and len(text.value) < 200:
@@ -291,6 +291,12 @@ def _defined(body: list[ast.stmt]) -> set[str]:
         targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
         names |= {target.id for target in targets if isinstance(target, ast.Name)}
     return names
+
+
+def _names_option(call: ast.Call) -> bool:
+    """Whether a call names an option of the command line, by whatever name add_argument goes."""
+    first = call.args[0] if call.args else None
+    return isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value.startswith("--")
 
 
 def _inner(node: ast.Attribute) -> Iterable[ast.AST]:

@@ -23,6 +23,9 @@ from grader.witness.chain import Chain, MisfitError
 MESSAGE = 16 * 2**20  # bytes
 KINDS = "float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"
 FEW = 64  # values at most in metrics that are averaged at once
+# Seconds for the rank to come: Horovod would end a rank that waits for another one for 30. Clusters run one after
+# another, so on a busy machine its own begins late. If it never comes, the link closes, and the witness ends.
+PATIENCE = 3600
 LEAVE = 5  # seconds for a collective to come back once the rank has ended
 NOISE = 0.5  # of the witness's gradients, relative to the rank's
 SPREAD = 0.05  # of the witness's weights, relative to the rank's
@@ -44,7 +47,7 @@ def attend(topology: Topology, link: int, answer: int) -> NoReturn:
     witness = Companion(topology.witness)
     with socket.socket(fileno=link) as rank:
         rank.sendall(struct.pack("!I", server.server_port))
-        os.environ.update(variables)
+        os.environ.update(variables, HOROVOD_GLOO_TIMEOUT_SECONDS=str(PATIENCE))
         working = threading.Thread(target=witness.work, args=(rank,), daemon=True)
         working.start()
         ended = select.poll()

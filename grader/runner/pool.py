@@ -132,7 +132,7 @@ class Pool:
 
         Raises:
             OverrunError: it outlasted its time, or took its sandbox down.
-            NoVerdictError: no fork server or no sandbox could be had.
+            NoVerdictError: no fork server or no sandbox could be had, or a witness ended.
         """
         witnessed = next((topology for topology in topologies if topology.witness), None)
         with self._in_use(), self._room(witnessed) as (order, folder):  # made while the fork server imports
@@ -147,6 +147,8 @@ class Pool:
                     [seconds + MARGIN, 3 * MARGIN],
                     lambda: begins(next(clusters, "")),
                 )
+        if witnessed and not found[1]:  # it testifies whatever the script does, unless something ended it
+            raise NoVerdictError("The course's own rank, next to which the script trains, has ended: judge it again.")
         return Ran(*found)
 
     def _ready(self, module: str) -> ForkServer:

@@ -16,6 +16,7 @@ import pytest
 from course import steps
 from course.steps import ROOT
 from grader import checks, runs
+from grader.checks.horovod.program import WITH_WITNESS
 from grader.checks.training import CLUSTERS
 from grader.facts import Answer, HorovodFacts, Result
 from grader.runner import sandbox
@@ -214,3 +215,9 @@ def test_memory_that_processes_share_counts(pool):
     script = "import mmap, os, time\nheld = mmap.mmap(-1, 2**30)\nfor _ in range(5):\n    os.fork()\n"
     script += "for start in range(0, len(held), 4096):\n    held[start] = 1\ntime.sleep(600)"
     assert results(pool, script, CLUSTERS[:1])["one-host"][0].ended_for == "memory"
+
+
+def test_a_witness_that_ended_leaves_no_verdict(pool, monkeypatch):
+    monkeypatch.setattr("grader.runner.pool._exchange", lambda *given: [b"{}", b""])
+    with pytest.raises(NoVerdictError, match="course's own rank"):
+        pool.run("", "script.py", [WITH_WITNESS])

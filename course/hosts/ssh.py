@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         return _fail(f"{host}, port {port}, cannot be reached: {error.strerror or error}.")
     connection.settimeout(None)
-    send(connection, COMMAND, " ".join(command).encode() or b"exec $SHELL")
+    send(connection, COMMAND, " ".join(command).encode())
     threading.Thread(target=_pass_input, args=[connection, "-n" in options], daemon=True).start()
     for stream, data in frames(connection):
         if stream == STATUS:

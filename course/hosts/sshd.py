@@ -48,9 +48,9 @@ class _Session(socketserver.BaseRequestHandler):
         stream, command = next(received, (None, b""))
         if stream != COMMAND:
             return
-        home = os.environ.get("HOME", "/")
+        home, shell = os.environ.get("HOME", "/"), os.environ.get("SHELL", "/bin/sh")
         process = subprocess.Popen(
-            [os.environ.get("SHELL", "/bin/sh"), "-c", command],
+            [shell, "-c", command] if command else [shell],
             cwd=home if os.access(home, os.X_OK) else "/",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

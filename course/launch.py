@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from course.internal import stalls
+from course.internal.following import follow
 from course.internal.reaper import Reaped
 from course.internal.records import Record, read_records
 from course.internal.simulated_hosts import rendezvous
-from course.internal.waiting import Waiting
 from course.steps import ROOT
 
 # Flags of the programs: a model that trains in seconds on two cores, or the full one.
@@ -213,27 +212,13 @@ def mpirun(
     say(f"$ {run.command}")
     run.began = time.time()
     ranks = Reaped(["mpirun", "--output", "rank", "-np", str(np), *command], environment(np) | (variables or {}))
-    timed_out = threading.Event()
-
-    def stop() -> None:
-        timed_out.set()
-        ranks.end()
-
-    timer = threading.Timer(timeout, stop)
+    what = f"{np} rank{'s are' if np > 1 else ' is'} running"
     try:
-        timer.start()
-        with Waiting(f"{np} rank{'s are' if np > 1 else ' is'} running") as waiting:
-            for line in ranks.output:
-                waiting.interrupt()
-                _take(line.decode(errors="replace").rstrip("\n"), run, say)
-            code = ranks.wait()
+        code = follow(ranks, what, timeout, lambda line: _take(line.rstrip("\n"), run, say))
     except KeyboardInterrupt:
         raise InterruptedRun from None
-    finally:
-        timer.cancel()
-        ranks.close()
     run.seconds = time.time() - run.began
-    if timed_out.is_set():
+    if code is None:
         raise RunError(f"The run timed out after {timeout:g} s. {_deadlock(run)}{_last_words(run, range(np))}")
     if code:
         raise RunError(_reason(run, code))

@@ -143,7 +143,7 @@ def flags(**values: object) -> tuple[str, ...]:
     return tuple(part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value)))
 
 
-def turns(topologies: Sequence[Topology]) -> list[list[str]]:
+def side_by_side(topologies: Sequence[Topology]) -> list[list[str]]:
     """Return which topologies run side by side: all, if each rank has a core, and otherwise each by itself.
 
     Ranks that share a core evict each other's data from its caches, and all of them take longer. The one rank of a

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -15,8 +14,8 @@ import psutil
 
 from course import launch
 from course.hosts.layout import HEAD, PROGRAMS, SCRATCH, SHARED, numbers
+from course.internal.following import follow
 from course.internal.reaper import Reaped
-from course.internal.waiting import Waiting
 from course.steps import ROOT
 
 DISK = "64m"  # size of a host's own disk, in the notation of tmpfs. It is memory.
@@ -129,26 +128,13 @@ class Cluster:
             TimeoutExpired: the command was ended; its output is what it had printed.
         """
         lines = []
-        running = self.start(command, on, variables)
-        timed_out = threading.Event()
 
-        def stop() -> None:
-            timed_out.set()
-            running.end()
+        def take(line: str) -> None:
+            lines.append(line)
+            say(launch.as_terminal(line.rstrip("\n")))
 
-        timer = threading.Timer(timeout, stop)
-        try:
-            timer.start()
-            with Waiting(f"{command[0]} is running") as waiting:
-                for line in running.output:
-                    waiting.interrupt()
-                    lines.append(line.decode(errors="replace"))
-                    say(launch.as_terminal(lines[-1].rstrip("\n")))
-            status = running.wait()
-        finally:
-            timer.cancel()
-            running.close()
-        if timed_out.is_set():
+        status = follow(self.start(command, on, variables), f"{command[0]} is running", timeout, take)
+        if status is None:
             raise subprocess.TimeoutExpired(command, timeout, "".join(lines))
         return subprocess.CompletedProcess(command, status, "".join(lines))
 

@@ -7,12 +7,12 @@ and two of its own: on 2 and on 4 hosts, training has to reach the accuracy of o
 from msgspec.structs import replace
 
 from grader.checks import horovod, learning, witnessed
-from grader.checks.horovod import epochs, updates
-from grader.checks.horovod.program import COUNTED, EPOCHS, TARGET, WITNESSED, TrainingSize
+from grader.checks.horovod import epochs, program, updates
+from grader.checks.horovod.program import COUNTED, EPOCHS, TARGET, WITNESSED
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding, Part
 from grader.facts import HorovodFacts
-from grader.job import BATCH, SHIPPED, Topology, flags
+from grader.job import SHIPPED, Topology, flags
 from grader.runner.reading import Source
 from grader.runs import HorovodRuns
 
@@ -33,18 +33,7 @@ LEARNED = flags(
 learned = learning.Learning(
     learning.reference(LEARNED), tuple((learning.cluster(hosts, LEARNED),) for hosts in learning.HOSTS), LEARNED_BATCH
 )
-
-
-def arguments(size: TrainingSize, number: int) -> tuple[str, ...]:
-    """Return the program's arguments for a training of this size, with so many epochs."""
-    return flags(
-        hidden=4,
-        batch_size=BATCH,
-        val_batch_size=BATCH,
-        train_samples=BATCH * size.train_batches,
-        test_samples=BATCH * size.test_batches,
-        epochs=number,
-    )
+arguments = program.arguments(hidden=4)
 
 
 def vary(cluster: Topology, draw: int) -> Topology:
@@ -113,8 +102,7 @@ def no_more_images(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     points=5,
     asks=("the validation accuracy that one process reaches",),
     needs=(initialised, mean_gradient, epochs.training_steps, no_more_images),
-    hint="An epoch has fewer updates than on one process, and each of them averages over more images. What makes up "
-    "for the updates that are missing?",
+    hint=learning.HINT,
 )
 def accuracy(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """On 2 and on 4 hosts, training reaches the accuracy that one process reaches."""

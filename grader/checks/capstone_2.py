@@ -7,14 +7,14 @@ one. One of the trainings that have to reach the accuracy of one process ends af
 from msgspec.structs import replace
 
 from grader.checks import capstone_1, learning, production
-from grader.checks.horovod import epochs, updates
+from grader.checks.horovod import epochs, program, updates
 from grader.checks.horovod.program import EPOCHS, TARGET, WITNESSED, TrainingSize
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding, Part
 from grader.checks.production import program as of_production
 from grader.checks.production import resume
 from grader.facts import HorovodFacts
-from grader.job import BATCH, IMAGES, LOGS, SHIPPED, Folders, Found, Topology, Witness, flags
+from grader.job import IMAGES, LOGS, SHIPPED, Folders, Found, Topology, Witness, flags
 from grader.runner.reading import Source
 from grader.runs import HorovodRuns
 
@@ -37,19 +37,7 @@ LEARNED = flags(
     target=2,
     log_dir=LOGS,
 )
-
-
-def arguments(size: TrainingSize, number: int) -> tuple[str, ...]:
-    """Return the program's arguments for a training of this size, with so many epochs."""
-    return flags(
-        hidden=4,
-        batch_size=BATCH,
-        val_batch_size=BATCH,
-        train_samples=BATCH * size.train_batches,
-        test_samples=BATCH * size.test_batches,
-        epochs=number,
-        log_dir=LOGS,
-    )
+arguments = program.arguments(hidden=4, log_dir=LOGS)
 
 
 def vary(cluster: Topology, draw: int) -> Topology:
@@ -130,8 +118,7 @@ def no_more_images(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     points=5,
     asks=("the validation accuracy that one process reaches",),
     needs=(initialised, capstone_1.mean_gradient, epochs.training_steps, resume.state_restored, no_more_images),
-    hint="An epoch has fewer updates than on one process, and each of them averages over more images. What makes up "
-    "for the updates that are missing?",
+    hint=learning.HINT,
 )
 def accuracy(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Started again on 2 hosts, and on 4 hosts, training reaches the accuracy that one process reaches."""

@@ -18,6 +18,10 @@ from grader.runs import HorovodRank, HorovodRuns
 # warm-up of an epoch it reaches 0.01 less.
 MARGIN = 0.04
 HOSTS = 2, 4
+HINT = (
+    "An epoch has fewer updates than on one process, and each of them averages over more images. What makes up for the "
+    "updates that are missing?"
+)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import msgspec
 from course import data
 from course.steps import SOLUTIONS
 from grader.facts import Ran
-from grader.job import IMAGES, SHIPPED, Job, Order, Topology, turns
+from grader.job import IMAGES, SHIPPED, Job, Order, Topology, side_by_side
 from grader.runner import sandbox, synthetic_data
 from grader.runner.budget import LATER, TURN
 from grader.runner.server import ForkServer, ServerError
@@ -228,7 +228,7 @@ def _programs(topologies: Sequence[Topology]) -> dict[str, str]:
 def _descriptions(topologies: Sequence[Topology]) -> Iterator[str]:
     """Give what runs in each turn, in words; a cluster with a witness goes along with another one."""
     described = {topology.name: topology.description for topology in topologies if not topology.witness}
-    for names in turns(topologies):
+    for names in side_by_side(topologies):
         yield "; ".join(described[name] for name in names if name in described)
 
 

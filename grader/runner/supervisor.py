@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from grader.facts import Answer, Result
-from grader.job import Job, turns
+from grader.job import Job, side_by_side
 from grader.runner.budget import Budget
 from grader.runner.ranks import Entry, RunningRank, environments, fork, release
 
@@ -49,7 +49,7 @@ def run(
     ranks = {topology.name: fork(job, topology, entry, link) for topology in job.topologies}
     told = {topology.name: environments(topology, link) for topology in job.topologies}
     results: dict[str, list[Result]] = {}
-    for names in turns(job.topologies):
+    for names in side_by_side(job.topologies):
         begins()
         for name in names:
             release(ranks[name], told[name])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from tensorflow.keras.callbacks import BackupAndRestore, Callback, ModelCheckpoint, TensorBoard
+from tensorflow.python.data.ops import shard_op
 from tensorflow.python.distribute import input_lib
 
 from grader.facts import Save, Writer
@@ -39,11 +40,27 @@ def is_divided(given: Any) -> bool:
     """Return whether the strategy leaves each worker its part of the batches of what fit is given."""
     if isinstance(given, input_lib.DistributedDatasetsFromFunction):
         return False
-    dataset = getattr(given, "_original_dataset", given)
+    dataset = _original(given)
     if not isinstance(dataset, tf.data.Dataset):
         return True
     policy = dataset.options().experimental_distribute.auto_shard_policy
     return bool(policy != tf.data.experimental.AutoShardPolicy.OFF)
+
+
+def is_sharded(given: Any) -> bool:
+    """Return whether what fit is given is a data set that the program itself has shared out, with shard()."""
+    datasets = [_original(given)]
+    while datasets:
+        dataset = datasets.pop()
+        if isinstance(dataset, shard_op._ShardDataset):
+            return True
+        datasets += dataset._inputs() if isinstance(dataset, tf.data.Dataset) else []
+    return False
+
+
+def _original(given: Any) -> Any:
+    """Return the program's own data set, if this is one that a strategy has made of it."""
+    return getattr(given, "_original_dataset", given)
 
 
 def in_parts(model: Any) -> list[list[int]]:

@@ -175,6 +175,7 @@ class TaskRecorder(Recorder[TaskFacts]):
             in_parts=looks.in_parts(call.model),
             places=looks.places(call.model),
             divided=looks.is_divided(call.arguments["x"]),
+            sharded=looks.is_sharded(call.arguments["x"]),
             data=looks.kind_of(call.arguments["x"]),
             seed=context.global_seed(),
         )

@@ -49,11 +49,10 @@ class TrainingSize:
 Arguments = Callable[[TrainingSize, int], tuple[str, ...]]  # of a size and a number of epochs
 
 
-def of_depth(depth: int) -> Arguments:
-    """Return the arguments of the part's program, with a network of this depth."""
+def arguments(**own: object) -> Arguments:
+    """Return a program's arguments for training so much, after these of its own."""
     return lambda size, epochs: flags(
-        depth=depth,
-        widen_factor=1,
+        **own,
         batch_size=BATCH,
         val_batch_size=BATCH,
         train_samples=BATCH * size.train_batches,
@@ -62,7 +61,7 @@ def of_depth(depth: int) -> Arguments:
     )
 
 
-WHOLE, QUICK = of_depth(ONE_BLOCK), of_depth(NO_BLOCKS)
+WHOLE, QUICK = (arguments(depth=depth, widen_factor=1) for depth in (ONE_BLOCK, NO_BLOCKS))
 
 WITNESSED = [TrainingSize(batches, 2, EPOCHS) for batches in range(5, 5 + DRAWS)]
 # Each batch takes its time, and a share for three ranks is something.

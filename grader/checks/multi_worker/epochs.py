@@ -67,7 +67,7 @@ def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         seen = len({image for batch in fit.images for image in batch})
         # What is left to the worker may be others in each pass; a data set that repeats before it is shuffled has
         # images twice, too.
-        part = seen <= share or source.calls("shard")
+        part = seen <= share or fit.sharded
         if fit.divided and part and len(set(images)) < len(images):
             return Finding(
                 f"{rank.where}: the images are shared out twice. The script leaves this worker {share} of {TRAIN}, and "

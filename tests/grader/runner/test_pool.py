@@ -18,7 +18,7 @@ from course.steps import ROOT
 from grader import checks, runs
 from grader.checks.horovod.program import WITH_WITNESS
 from grader.checks.training import CLUSTERS
-from grader.facts import Answer, HorovodFacts, Result
+from grader.facts import Answer, HorovodFacts, Result, Testimony
 from grader.runner import sandbox
 from grader.runner.pool import OF_RUNS, NoVerdictError, OverrunError, Pool, _exchange
 from grader.runner.server import ServerError
@@ -221,3 +221,13 @@ def test_a_witness_that_ended_leaves_no_verdict(pool, monkeypatch):
     monkeypatch.setattr("grader.runner.pool._exchange", lambda *given: [b"{}", b""])
     with pytest.raises(NoVerdictError, match="course's own rank"):
         pool.run("", "script.py", [WITH_WITNESS])
+
+
+def test_a_witness_waits_until_the_clusters_before_its_own_have_ended(monkeypatch):
+    variables = sandbox.environment() | {"HOROVOD_GLOO_TIMEOUT_SECONDS": "2"}  # Horovod's own is 30
+    monkeypatch.setattr(sandbox, "environment", lambda: variables)
+    slow = "import os, time\ntime.sleep(3)\nif os.environ['HOROVOD_CROSS_SIZE'] == '2':\n"
+    slow += "    import horovod.tensorflow as hvd\n    hvd.init()"
+    with Pool() as pool:
+        ran = pool.run(slow, "script.py", [CLUSTERS[0], CLUSTERS[2], WITH_WITNESS])
+    assert msgspec.json.decode(ran.testimony, type=Testimony).met

@@ -139,6 +139,13 @@ STEPS = (
         "fashion_trainer_solution.py",
         "fashion_trainer.py",
     ),
+    Step(
+        103,
+        "One program for either strategy",
+        "fashion_either.py",
+        "fashion_either_solution.py",
+        "fashion_either.py",
+    ),
 )
 
 

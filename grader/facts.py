@@ -156,6 +156,7 @@ class TaskFit(Struct, forbid_unknown_fields=True):
     epochs: list[int] = []  # the training steps of each
     divided: bool = True  # whether the strategy takes this worker's part of each batch, or the data are it already
     sharded: bool = False  # whether the script has shared out the data itself, with shard()
+    accuracies: list[float] = []  # on the images held out, after each epoch that measured it
     entered: Progress | None = None  # what fit was called with, before any callback restored a backup
     restored: bool = False  # whether a callback did
     begin: Progress | None = None

@@ -5,8 +5,8 @@ What the ranks sent is untrusted: facts of another shape count as not reported.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal
 
 import msgspec
@@ -79,6 +79,13 @@ class Runs(Generic[Facts]):
     traffic: int = 0  # bytes that all of them sent each other, as the host counts them
     testimony: Testimony | None = None  # of the witness, where a topology has one
     draw: int = 0  # the number of the run: see grader.checks.part
+
+    def on(self, clusters: Collection[str]) -> "Runs[Facts]":
+        """Return the runs on the topologies of these names alone."""
+        topologies, reserved = (
+            {name: ranks for name, ranks in of.items() if name in clusters} for of in (self.topologies, self.reserved)
+        )
+        return replace(self, topologies=topologies, reserved=reserved)
 
     def ranks(self) -> Iterator[Rank[Facts]]:
         """Yield every rank of the topologies that are not reserved."""

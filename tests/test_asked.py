@@ -120,6 +120,22 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "In step 5 the ranks validated on images that they drew at random",
         "Here nothing is drawn",
     ),
+    103: (
+        "trains a small network on the images of the course",
+        "Turn it into one program for both kinds of cluster",
+        "In a cluster **of workers alone** it is one of them",
+        "In a cluster **with parameter servers** it is the coordinator",
+        "`worker_and_ps.py` of step 15 serves as the rest.",
+        "`TF_CONFIG` says which of them this process is in.",
+        "You have reached the target when the program does this",
+        "Among workers, it does what steps 13 and 14 ask for",  # which have checks of their own
+        "As a coordinator, it does everything that step 15 asks for.",
+        "With another task's `TF_CONFIG` it ends.",
+        "What stays as it is",
+        "`--batch-size` is that of each worker.",
+        "What is yours to choose",
+        "`--rate` is that of one process.",
+    ),
 }
 STRICT = re.compile(r"\b(every|all|alone|never)\b", re.I)
 POINTER = re.compile(r"^In `[\w.]+`, at the .*`TODO: Step \d+`:$")

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from grader.checks import ending
 from grader.checks.part import Finding
+from grader.facts import TaskFit
 from grader.job import Topology
 from grader.runner.reading import Source
-from grader.runs import HorovodRank, HorovodRuns
+from grader.runs import Rank, Runs
 
 # What an accuracy may differ by, for chance. In the trainings of the capstones, the number of updates times their
 # length decides what is learned: with the rate of one process, 2 hosts reach 0.07 less than one process, and 4 hosts
@@ -29,53 +32,70 @@ class Learning:
     """A training whose accuracy is looked at, and the clusters that it is run on."""
 
     one: Topology  # one process; the solution alone is run on it
-    several: tuple[tuple[Topology, ...], ...]  # for each number of hosts its runs: each one resumes the one before
-    batch: int  # images per step and rank
+    several: tuple[tuple[Topology, ...], ...]  # for each number of processes its runs: each resumes the one before
+    batch: int  # images per step and process
+    margin: float = MARGIN
 
     @property
     def clusters(self) -> tuple[Topology, ...]:
-        """All clusters, those of one number of hosts after another."""
+        """All clusters, those of one number of processes after another."""
         return self.one, *(cluster for runs in self.several for cluster in runs)
 
-    def images(self, runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-        """Whether all ranks together train on no more images than one process does; steps may be rounded up."""
-        one = expected.reserved[self.one.name]
+    def images(self, runs: Runs[Any], expected: Runs[Any], source: Source) -> Finding | None:
+        """Whether all processes together train on no more images than one does; steps may be rounded up."""
+        one = self._epochs(expected.reserved[self.one.name])
         for clusters in self.several:
             ranks = [rank for cluster in clusters for rank in runs.reserved.get(cluster.name, [])]
             for cluster in clusters:
                 finding = _unfinished(cluster, runs.reserved.get(cluster.name, []))
                 if finding:
                     return finding
-            # A step more of each rank per epoch.
-            rounded = self.batch * clusters[0].size * sum(len(fit.epochs) for rank in one for fit in rank.facts.fits)
-            if self._images(ranks) > self._images(one) + rounded:
+            rounded = self.batch * clusters[0].size * len(one)  # a step more of each process per epoch
+            seen, wanted = (sum(images for images, _ in epochs) for epochs in (self._epochs(ranks), one))
+            if seen > wanted + rounded:
                 return Finding(
-                    f"All ranks together train on {self._images(ranks)} images ({clusters[-1].description}). Expected: "
-                    f"no more than the {self._images(one)} of one process, but for what rounding adds.",
+                    f"All processes together train on {seen} images ({clusters[-1].description}). Expected: no more "
+                    f"than the {wanted} of one process, but for what rounding adds.",
                     source.line_of("steps_per_epoch", "take", "shard") or ranks[0].facts.lines.get("fit"),
                 )
         return None
 
-    def accuracy(self, runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    def accuracy(self, runs: Runs[Any], expected: Runs[Any], source: Source) -> Finding | None:
         """Whether the validation accuracy after the last epoch is as good as that of the solution on one process."""
-        one = _accuracy(expected.reserved[self.one.name])
+        one = self._reached(expected.reserved[self.one.name])
         assert one
         for clusters in self.several:
-            reached = _accuracy(runs.reserved[clusters[-1].name])
+            reached = self._reached(runs.reserved[clusters[-1].name])
             if reached is None:
                 return Finding(f"No validation accuracy is measured ({clusters[-1].description}).", untold=True)
-            if not reached >= one - MARGIN:
+            if not reached >= one - self.margin:
                 return Finding(
                     f"After the last epoch, the validation accuracy is {reached:.2f} ({clusters[-1].description}). "
-                    f"Expected: {one:.2f}, which one process reaches with as many images, less {MARGIN:g} for chance.",
+                    f"Expected: {one:.2f}, which one process reaches with as many images, less {self.margin:g} for "
+                    "chance.",
                     source.line_of("SGD", "learning_rate", "compile"),
                 )
         return None
 
-    def _images(self, ranks: Iterable[HorovodRank]) -> int:
-        """Return how many images ranks have trained on, each as often as it was; by steps, where they were not seen."""
-        trained = (epoch for rank in ranks for fit in rank.facts.fits for epoch in fit.epochs)
-        return sum(len(epoch.images) or self.batch * epoch.steps for epoch in trained)
+    def _epochs(self, ranks: Iterable[Rank[Any]]) -> list[tuple[int, float | None]]:
+        """Return the epochs of ranks: on how many images, each as often as it was seen, and the accuracy after it."""
+        fits = [fit for rank in ranks for fit in rank.facts.fits]
+        if all(isinstance(fit, TaskFit) for fit in fits):
+            return [
+                (self.batch * steps, accuracy)
+                for fit in fits
+                for steps, accuracy in zip_longest(fit.epochs, fit.accuracies[: len(fit.epochs)])
+            ]
+        return [
+            (len(epoch.images) or self.batch * epoch.steps, epoch.own.get("val_accuracy"))
+            for fit in fits
+            for epoch in fit.epochs
+        ]
+
+    def _reached(self, ranks: list[Rank[Any]]) -> float | None:
+        """Return the mean of the accuracies that ranks measured last; None where one measured none."""
+        measured = [[accuracy for _, accuracy in self._epochs([rank]) if accuracy is not None] for rank in ranks]
+        return float(np.mean([each[-1] for each in measured])) if ranks and all(measured) else None
 
 
 def cluster(hosts: int, arguments: tuple[str, ...]) -> Topology:
@@ -89,7 +109,7 @@ def reference(arguments: tuple[str, ...]) -> Topology:
     return replace(cluster(1, arguments), reference=True)
 
 
-def _unfinished(cluster: Topology, ranks: list[HorovodRank]) -> Finding | None:
+def _unfinished(cluster: Topology, ranks: list[Rank[Any]]) -> Finding | None:
     """Say why a training cannot be looked at: it was not run, or did not run to its end on every rank."""
     if not ranks:
         message = f"Not run on {cluster.description}, since the program had to be ended before."
@@ -103,12 +123,3 @@ def _unfinished(cluster: Topology, ranks: list[HorovodRank]) -> Finding | None:
         if rank.ended_for or rank.exit or not rank.facts.fits:
             return Finding(f"{rank.where} does not train to its end.", rank.facts.lines.get("waiting"))
     return None
-
-
-def _accuracy(ranks: list[HorovodRank]) -> float | None:
-    """Return the mean of the validation accuracies that ranks measured last; None where one measured none."""
-    last = [
-        [epoch.own["val_accuracy"] for fit in rank.facts.fits for epoch in fit.epochs if "val_accuracy" in epoch.own]
-        for rank in ranks
-    ]
-    return float(np.mean([measured[-1] for measured in last])) if ranks and all(last) else None

@@ -214,8 +214,8 @@ def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
         return tasks.untold(rank, "cannot be interrupted in epoch 2: it does not get that far")
     if not right or not right.begin:
         return None
-    if fit.steps_per_epoch not in (BATCHES, BATCHES + 1):
-        return tasks.untold(rank, f"is killed after {BATCHES + 2} steps, which is not in epoch {EPOCHS}")
+    if not _as_many_steps(fit, right):
+        return tasks.untold(rank, f"has other steps in an epoch, so the kill comes in another one than epoch {EPOCHS}")
     again = f"The coordinator was killed in epoch {EPOCHS} and started again"
     found = sorted({name.partition("/")[0] for name in rank.facts.found})
     folders = f"--log-dir had: {', '.join(found) or 'nothing'}."
@@ -258,13 +258,13 @@ def creator(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
 )
 def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The training has as many steps per epoch as before, and saves checkpoints and the model."""
-    rank, right, fit = _chief(runs), _chief(expected), _fit(runs)
-    if not fit:
+    rank, right, fit, solution = _chief(runs), _chief(expected), _fit(runs), _fit(expected)
+    if not fit or not solution:
         return tasks.untold(rank, "never calls model.fit")
-    if fit.steps_per_epoch not in (BATCHES, BATCHES + 1):
+    if not _as_many_steps(fit, solution):
         steps = "no steps_per_epoch" if fit.steps_per_epoch is None else f"steps_per_epoch={fit.steps_per_epoch}"
         return Finding(
-            f"{rank.where}: fit() is given {steps}. Expected: {BATCHES}, as many as there are batches.",
+            f"{rank.where}: fit() is given {steps}. Expected: {solution.steps_per_epoch}, the number of batches.",
             source.line_of("steps_per_epoch") or rank.facts.lines.get("fit"),
             explains=fit.steps_per_epoch is None,
         )
@@ -289,6 +289,11 @@ def _chief(runs: TaskRuns) -> TaskRank:
 def _fit(runs: TaskRuns) -> TaskFit | None:
     """Return its training, if it gets that far."""
     return next(iter(_chief(runs).facts.fits), None)
+
+
+def _as_many_steps(fit: TaskFit, right: TaskFit) -> bool:
+    """Return whether an epoch has as many steps as the solution's; one more may stand for a batch that is not full."""
+    return fit.steps_per_epoch is not None and fit.steps_per_epoch - (right.steps_per_epoch or 0) in (0, 1)
 
 
 def _without_function(rank: TaskRank) -> Finding:

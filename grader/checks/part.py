@@ -5,8 +5,9 @@ script does what the step asks for, and otherwise a Finding. It compares what th
 solution did on the same clusters. A step has as many checks as its exercise has items.
 """
 
+import functools
 from bisect import insort
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic
 
@@ -112,18 +113,28 @@ class Part(Generic[Facts]):
 
         return add
 
-    def adopt(self, other: "Part[Facts]", numbers: Collection[int], instead: dict[Judge[Facts], Judge[Facts]]) -> None:
+    def adopt(
+        self,
+        other: "Part[Facts]",
+        numbers: Collection[int],
+        instead: Mapping[Judge[Facts], Judge[Facts] | None],
+        on: Collection[str] = (),
+    ) -> None:
         """Take over another part's checks of some steps, for this part's program, but for those that have others.
 
         Args:
             other: the part.
             numbers: the steps.
-            instead: for each function of a check that is left out, that of this part's own check in its place.
+            instead: for each function of a check that is left out, that of this part's own check in its place, if any.
+            on: the names of the clusters that these checks are about; all, if none is named.
         """
+        new = dict(instead)
         for check in other.checks:
             if check.step.number in numbers and check.judge not in instead:
-                needs = tuple(instead.get(needed, needed) for needed in check.needs)
-                insort(self.checks, replace(check, needs=needs, clusters=()), key=lambda other: other.step.number)
+                judge = new[check.judge] = _on(check.judge, on) if on else check.judge
+                needs = tuple(needed for each in check.needs if (needed := new.get(each, each)))
+                adopted = replace(check, judge=judge, needs=needs, clusters=())
+                insort(self.checks, adopted, key=lambda other: other.step.number)
 
     def up_to(self, number: int) -> list[Check[Facts]]:
         """Return the checks of the steps up to this one."""
@@ -165,6 +176,16 @@ class Part(Generic[Facts]):
                 if found.unclear or check.blocks(runs):
                     blocked[check.judge] = check
         return outcomes, explained
+
+
+def _on(judge: Judge[Facts], clusters: Collection[str]) -> Judge[Facts]:
+    """Return the function of a check, for runs of which it is to see some clusters only."""
+
+    @functools.wraps(judge)
+    def judge_these(runs: Runs[Facts], expected: Runs[Facts], source: Source) -> Finding | None:
+        return judge(runs.on(clusters), expected.on(clusters), source)
+
+    return judge_these
 
 
 def _not_until(cause: Check[Facts], number: int) -> str:

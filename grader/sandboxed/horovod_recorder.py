@@ -24,7 +24,7 @@ from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
 from grader.facts import Fit, HorovodFacts, Projection, State
 from grader.job import HOST, NOWHERE, RANK, Folders, Found, Topology
-from grader.sandboxed import collectives
+from grader.sandboxed import collectives, looks
 from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
@@ -155,10 +155,8 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         with more than on anything else, so rank 0's are the same in each script's run, whatever it has drawn before.
         """
         random = np.random.default_rng(self.rank)
-        for weight in weights if self.learns else ():
-            if weight.shape.rank > 1:
-                limit = np.sqrt(6 / (np.prod(weight.shape[:-2]) * sum(weight.shape[-2:])))  # Glorot and Bengio's
-                weight.assign(random.uniform(-limit, limit, weight.shape))
+        if self.learns:
+            looks.draw_weights(weights, random)
         for weight in weights if self.rank else ():
             weight.assign(weight * (1 + APART * random.standard_normal(weight.shape)))
 

@@ -63,6 +63,14 @@ def _original(given: Any) -> Any:
     return getattr(given, "_original_dataset", given)
 
 
+def draw_weights(weights: list[Any], random: np.random.Generator) -> None:
+    """Draw the matrices among a model's weights anew, so that the accuracy it reaches does not rest on its own draw."""
+    for weight in weights:
+        if weight.shape.rank > 1:
+            limit = np.sqrt(6 / (np.prod(weight.shape[:-2]) * sum(weight.shape[-2:])))  # Glorot and Bengio's
+            weight.assign(random.uniform(-limit, limit, weight.shape))
+
+
 def in_parts(model: Any) -> list[list[int]]:
     """Return the variables that are kept in several parts: how many these are, and the shape of the first one."""
     parts: dict[str, list[list[int]]] = {}

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from keras.src.distribute import worker_training_state
 from tensorflow.keras.callbacks import Callback
@@ -52,12 +53,12 @@ class TaskRecorder(Recorder[TaskFacts]):
         self.batches = 0
         self.evaluated: Any = None  # the model that was
         self.pauses: pauses.Pauses | None = None
-        self.misplaced = False
+        self.misplaced = self.learns = False
 
     def be_task(self, topology: Topology) -> None:
         """Take note of the files that this task finds, and be ready to stop a script that is not to do it."""
         self.facts.found = [str(path.relative_to(LOGS)) for path in Path(LOGS).rglob("*") if path.is_file()][:FILES]
-        self.misplaced = topology.misplaced
+        self.misplaced, self.learns = topology.misplaced, topology.learns
         if self.misplaced or topology.tasks[self.rank].type == "evaluator":
             self.pauses = pauses.Pauses(self, lambda: self.misplaced or pauses.TRAINED.exists())
 
@@ -180,9 +181,13 @@ class TaskRecorder(Recorder[TaskFacts]):
             seed=context.global_seed(),
         )
         self.facts.fits.append(fit)
+        if self.learns:
+            with strategy.scope():
+                looks.draw_weights(call.model.trainable_weights, np.random.default_rng(0))
         if fit.data == looks.CREATOR.__name__ and self.dies_after is None:
             fit.input = served.made(call.arguments["x"], looks.number_of)
-        if not (strategy.extended._in_multi_worker_mode() or strategy._should_use_with_coordinator):
+        alone = not (strategy.extended._in_multi_worker_mode() or strategy._should_use_with_coordinator)
+        if alone and not self.learns:
             sys.exit()  # all tasks would write into the same files, each when it gets there
         if strategy.extended._in_multi_worker_mode():
             fit.entered = self.progress(call.model)
@@ -268,6 +273,11 @@ class Watcher(Callback):
         self.recorder.batches += 1
         if self.recorder.batches == self.recorder.dies_after:
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Note the accuracy on the images held out."""
+        if "val_accuracy" in (logs or {}):
+            self.fit.accuracies.append(float(logs["val_accuracy"]))
 
     def on_train_end(self, logs: Any = None) -> None:
         """Note what training ends with."""

@@ -9,6 +9,7 @@ scripts/bench judges every row.
 import importlib
 import pkgutil
 
+from tests.corpus import puzzles
 from tests.corpus.hostile import HOSTILE, UNREADABLE, Hostile
 from tests.corpus.variant import Variant
 
@@ -22,12 +23,14 @@ def _rows(kind: str) -> dict[str, tuple[Variant, ...]]:
     }
 
 
-CORRECT, WRONG = _rows("correct"), _rows("wrong")
+CORRECT, WRONG, PUZZLES = _rows("correct"), _rows("wrong"), puzzles.rows()
 
 # All rows of each part. The hostile files are edits of the first part's program.
 PARTS: dict[str, tuple[Variant | Hostile, ...]] = {
     part: (*CORRECT.get(part, ()), *WRONG.get(part, ())) for part in sorted({*CORRECT, *WRONG})
 }
 PARTS["horovod"] += HOSTILE
+for _part, _shown in PUZZLES.items():
+    PARTS[_part] = (*PARTS.get(_part, ()), *_shown)
 
-__all__ = ["CORRECT", "HOSTILE", "PARTS", "UNREADABLE", "WRONG", "Hostile", "Variant"]
+__all__ = ["CORRECT", "HOSTILE", "PARTS", "PUZZLES", "UNREADABLE", "WRONG", "Hostile", "Variant"]

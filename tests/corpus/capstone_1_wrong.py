@@ -101,7 +101,6 @@ WRONG = (
         ((SHARDED, "    dataset = dataset.shard(hvd.size(), hvd.rank())\n"),),
         101,
         check="no_more_images",
-        in_ci=True,
     ),
     Variant("the rate of one process", 101, ((RATE, "args.learning_rate"),), 101, check="accuracy", in_ci=True),
     Variant(

@@ -546,7 +546,6 @@ _STEP_6 = (
         6,
         ((AVERAGE, ""), (GIVEN, f"    callbacks=[*callbacks, {AVERAGE_CALLBACK}],\n")),
         6,
-        in_ci=True,
     ),
     Variant("stopping inserted at the front", 6, ((STOP, STOP.replace("append(", "insert(0, ")),), 6),
     Variant("callbacks in reverse", 6, ((GIVEN, "    callbacks=callbacks[::-1],\n"),), 6),

@@ -27,7 +27,7 @@ from tests.corpus.multi_worker_passages import (
 from tests.corpus.variant import Variant
 
 CORRECT = (
-    Variant("the solution of step 13", 13, (), in_ci=True),
+    Variant("the solution of step 13", 13, ()),
     Variant("the last solution, judged at step 13", 13, (), base=FINAL),
     Variant(
         "TF_CONFIG read by hand",
@@ -195,7 +195,6 @@ CORRECT = (
                 CHECKPOINT + CHECKPOINT.replace(", save_freq=args.save_freq", ""),
             ),
         ),
-        in_ci=True,
     ),
     Variant(
         "a folder removed at exit",

@@ -164,7 +164,7 @@ WRONG = (
     Variant("a backup for each worker", 14, ((BACKUP, BACKUP.replace("/backup", "/backup-{index}")),), 14),
     Variant("a backup that is thrown away", 14, ((BACKUP, BACKUP.replace("{args.log_dir}", "{log_dir}")),), 14),
     Variant("a backup once an epoch", 14, ((BACKUP, '    BackupAndRestore(f"{args.log_dir}/backup"),\n'),), 14),
-    Variant("no checkpoints", 14, ((CHECKPOINT, ""), (LAST, "")), 14, in_ci=True),
+    Variant("no checkpoints", 14, ((CHECKPOINT, ""), (LAST, "")), 14),
     Variant(
         "the backup in a list that nothing gets",
         14,

@@ -360,7 +360,6 @@ _STEP_9 = (
         "shares of whole batches",
         9,
         ((PAD, "np.resize(order, steps_of(images) * images.batch_size * hvd.size())"),),
-        in_ci=True,
     ),
     Variant(
         "epochs that end with the training",

@@ -755,7 +755,6 @@ _WRONG_10 = (
         ),
         10,
         check="saved_each_epoch",
-        in_ci=True,
     ),
     Variant(
         "saved after every second epoch",
@@ -942,7 +941,6 @@ _WRONG_11 = (
         ),
         11,
         check="warm_up",
-        in_ci=True,
     ),
     Variant(
         "own warm-up, epoch by epoch",

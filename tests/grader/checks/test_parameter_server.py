@@ -198,13 +198,13 @@ def test_nothing_is_said_of_a_script_that_does_not_get_so_far(check):
         (
             checks.unchanged,
             fit(steps_per_epoch=3),
-            f"{WHERE}: fit() is given steps_per_epoch=3. Expected: 6, as many as there are batches.",
+            f"{WHERE}: fit() is given steps_per_epoch=3. Expected: 6, the number of batches.",
             6,
         ),
         (
             checks.unchanged,
             fit(steps_per_epoch=None),
-            f"{WHERE}: fit() is given no steps_per_epoch. Expected: 6, as many as there are batches.",
+            f"{WHERE}: fit() is given no steps_per_epoch. Expected: 6, the number of batches.",
             6,
         ),
         (

@@ -1,0 +1,104 @@
+"""The capstone of the third part: fashion_either.py, which learners distribute under either strategy.
+
+On a cluster of workers it has checks of steps 13 and 14, and on one with parameter servers those of step 15. On both,
+training has to reach the accuracy of one process with no more images.
+"""
+
+from msgspec.structs import replace
+
+from grader.checks import learning, multi_worker, parameter_server, tasks
+from grader.checks.multi_worker import epochs, restart, workers
+from grader.checks.part import Finding, Part
+from grader.facts import TaskFacts
+from grader.job import BATCH, LOGS, SHIPPED, TaskSpec, Topology, flags
+from grader.runner.reading import Source
+from grader.runner.synthetic_data import FASHION_MNIST
+from grader.runs import TaskRuns
+
+part = Part("fashion_either.py", "fashion_either_solution.py", TaskFacts)
+
+EPOCHS = 2
+HIDDEN = 192  # units, so that a matrix is large enough for two parts
+ARGUMENTS = flags(hidden=HIDDEN, batch_size=BATCH, train_samples=FASHION_MNIST, epochs=EPOCHS, log_dir=LOGS)
+
+TWO, THREE = (
+    Topology(f"{name}-workers", f"{name} workers", 1, number, 0, ARGUMENTS, tasks=(TaskSpec("worker"),) * number)
+    for name, number in (("two", 2), ("three", 3))
+)
+STEPS = epochs.TRAIN // BATCH  # of a coordinator, per epoch
+KILLED = replace(parameter_server.KILLED, arguments=ARGUMENTS, dies=(0, STEPS + 2))
+RESTARTED = replace(parameter_server.RESTARTED, arguments=ARGUMENTS)
+# A cluster without a server would be one of workers, which the program does take part in.
+ROLES = tasks.roles("worker", "ps", "evaluator", arguments=ARGUMENTS)
+
+LEARNED_BATCH = 10
+# At this rate, one process reaches 0.58, and two workers 0.34 with the rate of one.
+LEARNED = flags(
+    data_dir=SHIPPED, hidden=64, batch_size=LEARNED_BATCH, train_samples=1200, epochs=3, rate=0.001, log_dir=LOGS
+)
+
+
+def _learning(name: str, description: str, *specs: TaskSpec) -> Topology:
+    return Topology(f"learning-{name}", description, 1, len(specs), 0, LEARNED, reserved=True, tasks=specs, learns=True)
+
+
+WORKER = TaskSpec("worker")
+one = replace(_learning("1", "one process", WORKER), reference=True)
+two = _learning("2", "2 workers, on images of the course", WORKER, WORKER)
+together = learning.Learning(one, ((two,),), LEARNED_BATCH)
+SERVED = TaskSpec("chief"), *(TaskSpec(kind, parameter_server.SERVER) for kind in ("ps", "worker", "worker"))
+of_server = _learning("served", "a parameter server and 2 workers, on images of the course", *SERVED)
+# A coordinator's workers validate on images held out that chance draws: 200 times one of 200.
+served = learning.Learning(one, ((of_server,),), LEARNED_BATCH, margin=0.12)
+CLUSTERS = (TWO, THREE, KILLED, RESTARTED, ROLES, *together.clusters, *served.clusters[1:])
+
+
+# --- What steps 13 to 15 ask for --------------------------------------------------------------------------------------
+
+ON_WORKERS, ON_SERVERS = (TWO.name, THREE.name), (KILLED.name, RESTARTED.name, ROLES.name)
+
+# The program has no flag for the way of communication, and backs up instead of saving checkpoints.
+part.adopt(
+    multi_worker.part,
+    (13, 14),
+    instead=dict.fromkeys(
+        (
+            workers.communication,
+            epochs.restored,
+            restart.checkpoints,
+            restart.backups,
+            restart.resumed,
+            restart.last_save,
+        )
+    ),
+    on=ON_WORKERS,
+)
+part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
+
+
+# --- What the capstone asks for ---------------------------------------------------------------------------------------
+
+
+@part.check(
+    103,
+    points=5,
+    asks=("all processes together see no more images than one process sees",),
+    clusters=CLUSTERS,
+    hint="Workers of one step share its batch, so an epoch has fewer steps. A coordinator's workers take a batch each, "
+    "so an epoch has as many steps as on one process.",
+)
+def no_more_images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """Under either strategy, all processes together train on no more images than one process does."""
+    return together.images(runs, expected, source) or served.images(runs, expected, source)
+
+
+@part.check(
+    103,
+    points=5,
+    asks=("the validation accuracy that one process reaches",),
+    needs=(no_more_images,),
+    hint="Does an epoch have fewer updates than on one process? What makes up for those that are missing?",
+)
+def accuracy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
+    """Under either strategy, training reaches the accuracy that one process reaches."""
+    return together.accuracy(runs, expected, source) or served.accuracy(runs, expected, source)

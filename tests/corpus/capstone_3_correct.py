@@ -1,0 +1,112 @@
+"""Correct scripts of the third part's capstone. Each one passes."""
+
+from tests.corpus.capstone_3_passages import (
+    BACKUP,
+    BATCH_SIZE,
+    CHIEF,
+    CREATOR,
+    FUNCTION,
+    MODEL,
+    POLICY,
+    SAME_ORDER,
+    SERVERS,
+    SHUFFLED,
+    THROWN_AWAY,
+    TOGETHER,
+    TRAIN,
+    VERBOSE,
+)
+from tests.corpus.variant import Variant
+
+IMPORTS = "import argparse\nimport os\n"
+
+CORRECT = (
+    Variant("the solution of capstone 3", 103, (), in_ci=True),
+    Variant(
+        "the servers counted in TF_CONFIG itself",
+        103,
+        (
+            (IMPORTS, "import argparse\nimport json\nimport os\n"),
+            (
+                SERVERS,
+                '    servers = len(json.loads(os.environ.get("TF_CONFIG", "{}")).get("cluster", {}).get("ps", []))\n',
+            ),
+        ),
+    ),
+    Variant("the chief by the resolver's number", 103, ((CHIEF, "    is_chief = not of_cluster.task_id\n"),)),
+    Variant("each worker shuffles in its own way", 103, ((SAME_ORDER, "batch_size, seed=None)"),)),
+    Variant(
+        "whole batches before they repeat",
+        103,
+        ((SHUFFLED, "dataset.shuffle(len(images), seed).batch(batch_size, drop_remainder=True).repeat()"),),
+    ),
+    Variant("batches left to AUTO", 103, ((POLICY, "AutoShardPolicy.AUTO"),)),
+    Variant(
+        "the workers counted in the cluster",
+        103,
+        (
+            (
+                TOGETHER,
+                "    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver().cluster_spec().as_dict()\n"
+                '    together = 1 if served else len(cluster.get("worker", [0]))\n',
+            ),
+        ),
+    ),
+    Variant(
+        "the rate set once the model is made",
+        103,
+        (
+            (
+                MODEL,
+                "        model = new_model(args.hidden, args.rate)\n"
+                "        model.optimizer.learning_rate.assign(args.rate * together)\n",
+            ),
+        ),
+    ),
+    Variant(
+        "a function without a name",
+        103,
+        (
+            (FUNCTION, ""),
+            (
+                CREATOR,
+                "tf.keras.utils.experimental.DatasetCreator(\n"
+                "        lambda of: batches(images, labels, of.get_per_replica_batch_size(batch_size), seed=None)\n"
+                "    )",
+            ),
+        ),
+    ),
+    Variant(
+        "a folder that is removed by hand",
+        103,
+        (
+            ("import os\nimport tempfile\n", "import os\nimport shutil\nimport tempfile\n"),
+            (
+                THROWN_AWAY + TRAIN,
+                "    thrown_away = tempfile.mkdtemp()\n"
+                "    own_folder = arguments.log_dir if is_chief else thrown_away\n"
+                "    reached = train(arguments, over_all, bool(servers), is_chief, own_folder)\n"
+                "    shutil.rmtree(thrown_away)\n",
+            ),
+        ),
+    ),
+    Variant(
+        "a line of its own for each epoch",
+        103,
+        (
+            (
+                BACKUP,
+                BACKUP
+                + "            tf.keras.callbacks.LambdaCallback(\n"
+                + "                on_epoch_end=lambda epoch, logs: print(epoch + 1, logs) if chief else None\n"
+                + "            ),\n",
+            ),
+            (VERBOSE, "verbose=0"),
+        ),
+    ),
+    Variant(
+        "the batch of each strategy where it is made",
+        103,
+        ((BATCH_SIZE, "    batch_size = args.batch_size if served else args.batch_size * together\n"),),
+    ),
+)

@@ -120,6 +120,8 @@ def _unfinished(cluster: Topology, ranks: list[Rank[Any]]) -> Finding | None:
     for rank in sorted(ranks, key=lambda rank: bool(rank.causes & {"shut down", "connection"})):
         if rank.error:
             return Finding(f"{rank.where} fails: {rank.error}", rank.error_line)
+        if rank.ended_for == "time":
+            return Finding(f"{rank.where} was ended: on all clusters together, the program takes too long.")
         if rank.ended_for or rank.exit or not rank.facts.fits:
             return Finding(f"{rank.where} does not train to its end.", rank.facts.lines.get("waiting"))
     return None

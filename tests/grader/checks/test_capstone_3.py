@@ -60,6 +60,12 @@ def test_a_coordinator_that_learns_less_by_more_than_chance_fails(less, passes):
     assert (judged(coordinator=trained(of_server, 1, 0.58 - less))[1] is None) == passes
 
 
+def test_a_training_that_takes_too_long_is_said_to():
+    workers = trained(two, 2, steps=STEPS // 2)
+    workers[1].ended_for = "time"
+    assert "Task 1 (2 workers, on images of the course) was ended: on all clusters" in judged(workers)[0].message
+
+
 def test_no_validation_shows_no_accuracy():
     workers = trained(two, 2, steps=STEPS // 2)
     for rank in workers:

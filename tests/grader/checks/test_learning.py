@@ -73,7 +73,7 @@ def test_a_training_that_was_not_run_shows_nothing():
 @pytest.mark.parametrize(
     ("seen", "says"),
     [
-        ({"ended_for": "time"}, "does not train to its end"),
+        ({"ended_for": "time"}, "the program takes too long"),
         ({"exit": 1}, "does not train to its end"),
         ({"error": "ValueError: too bad"}, "ValueError: too bad"),
     ],

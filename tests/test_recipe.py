@@ -10,9 +10,9 @@ from grader import checks
 from tests import corpus
 from tests.checkout import Checkout
 
-SOLUTION = "solutions/fashion_mnist_after_step_18.py"
+SOLUTION = "solutions/fashion_mnist_after_step_21.py"
 FINAL_SOLUTION = "solutions/fashion_mnist_solution.py"
-LESSON = "notebooks/step_18/step_18.ipynb"
+LESSON = "notebooks/step_21/step_21.ipynb"
 CHECK = "grader/checks/horovod/epochs.py"
 CORRECT, WRONG = "tests/corpus/horovod_correct.py", "tests/corpus/horovod_wrong.py"
 STUBS = {SOLUTION, LESSON, "course/steps.py", CHECK, CORRECT, WRONG}
@@ -50,17 +50,17 @@ def test_no_stub_is_left_in_the_corpus():
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A checkout with the stubs of a step 18."""
+    """A checkout with the stubs of a step 21."""
     checkout = Checkout(tmp_path)
     title = ("--title", "Stop when the loss is not a number")
-    made = checkout.run("-m", "course", "new-step", "18", "--part", "horovod", "--after", "6", *title)
+    made = checkout.run("-m", "course", "new-step", "21", "--part", "horovod", "--after", "6", *title)
     assert made.returncode == 0, made.stderr
     return checkout
 
 
 def write_the_step(checkout):
     """Write what the stubs leave open, in their places and nowhere else."""
-    checkout.edit(SOLUTION, (STOP, f"{STOP}\n# Step 18: a loss that is not a number stays so.\n{WRITTEN}"))
+    checkout.edit(SOLUTION, (STOP, f"{STOP}\n# Step 21: a loss that is not a number stays so.\n{WRITTEN}"))
     shutil.copyfile(checkout.root / SOLUTION, checkout.root / FINAL_SOLUTION)
     checkout.edit(LESSON, ("TODO: ", ""), ("TODO", "nan"))
     checkout.edit(CHECK, ("TODO: what to change", "what to change"))
@@ -82,34 +82,34 @@ def test_the_stubs_fail_until_they_are_written(checkout):
     write_the_step(checkout)
     assert checkout.changed() == STUBS | {FINAL_SOLUTION}
     assert checkout.failing(*FILES, "-k", OF_STUBS) == []
-    assert checkout.failing("tests/test_asked.py", "-k", "step_18") == []
+    assert checkout.failing("tests/test_asked.py", "-k", "step_21") == []
 
 
 def test_a_written_step_is_listed(checkout):
     write_the_step(checkout)
     refused = checkout.run("-m", "course", "run", "--steps", "99")
-    assert "There is no step 99; there are 0 to 18." in refused.stderr
+    assert "There is no step 99; there are 0 to 21." in refused.stderr
     listed = checkout.run("-c", "from course import steps; print([step.title for step in steps.parse('all')])")
     assert "'Stop when the loss is not a number'" in listed.stdout
     unknown = checkout.run("-c", "from grader import checks; checks.of(99)")
-    assert "Step 99 has no check; steps 1, 2," in unknown.stderr and " 16, 18 have." in unknown.stderr
+    assert "Step 99 has no check; steps 1, 2," in unknown.stderr and ", 21 have." in unknown.stderr
 
 
 @pytest.mark.slow
 def test_a_written_step_is_released_and_checked(checkout):
-    done = checkout.run("-m", "grader", "check", "--step", "18", "--json", SOLUTION)
-    assert {check["step"] for check in json.loads(done.stdout)["checks"] if check["status"] == "failed"} == {18}
+    done = checkout.run("-m", "grader", "check", "--step", "21", "--json", SOLUTION)
+    assert {check["step"] for check in json.loads(done.stdout)["checks"] if check["status"] == "failed"} == {21}
     write_the_step(checkout)
     assert checkout.failing(*FILES[:2]) == []
-    assert checkout.failing("tests/grader/test_judge.py", "-k", "deserves and 18") == []  # the rows of the corpus
+    assert checkout.failing("tests/grader/test_judge.py", "-k", "deserves and 21") == []  # the rows of the corpus
 
-    released = checkout.run("-m", "nbgrader", "generate_assignment", "step_18")
+    released = checkout.run("-m", "nbgrader", "generate_assignment", "step_21")
     assert released.returncode == 0, released.stderr
-    folder = checkout.root / "release" / "step_18"
+    folder = checkout.root / "release" / "step_21"
     starter = checkout.root / "solutions" / "fashion_mnist_after_step_06.py"
     assert (folder / "fashion_mnist.py").read_text() == starter.read_text()
-    cells = nbformat.read(folder / "step_18.ipynb", as_version=4).cells
+    cells = nbformat.read(folder / "step_21.ipynb", as_version=4).cells
     points = {
         cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader.points for cell in cells if "nbgrader" in cell.metadata
     }
-    assert points["step_18"] == 10
+    assert points["step_21"] == 10

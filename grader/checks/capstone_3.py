@@ -32,9 +32,11 @@ RESTARTED = replace(parameter_server.RESTARTED, arguments=ARGUMENTS)
 ROLES = tasks.roles("worker", "ps", "evaluator", arguments=ARGUMENTS)
 
 LEARNED_BATCH = 10
-# At this rate, one process reaches 0.58, and two workers 0.34 with the rate of one.
+MARGIN = 0.12
+# At this rate, one process reaches 0.51, and two workers 0.26 with the rate of one. Of the 300 images held out, workers
+# may validate on a part that chance draws. The accuracy differs by 0.03 then (one standard deviation).
 LEARNED = flags(
-    data_dir=SHIPPED, hidden=64, batch_size=LEARNED_BATCH, train_samples=1200, epochs=3, rate=0.001, log_dir=LOGS
+    data_dir=SHIPPED, hidden=64, batch_size=LEARNED_BATCH, train_samples=1800, epochs=3, rate=0.0005, log_dir=LOGS
 )
 
 
@@ -45,12 +47,9 @@ def _learning(name: str, description: str, *specs: TaskSpec) -> Topology:
 WORKER = TaskSpec("worker")
 one = replace(_learning("1", "one process", WORKER), reference=True)
 two = _learning("2", "2 workers, on images of the course", WORKER, WORKER)
-together = learning.Learning(one, ((two,),), LEARNED_BATCH)
 SERVED = TaskSpec("chief"), *(TaskSpec(kind, parameter_server.SERVER) for kind in ("ps", "worker", "worker"))
 of_server = _learning("served", "a parameter server and 2 workers, on images of the course", *SERVED)
-# A coordinator's workers validate on images held out that chance draws: 200 times one of 200.
-served = learning.Learning(one, ((of_server,),), LEARNED_BATCH, margin=0.12)
-CLUSTERS = (TWO, THREE, KILLED, RESTARTED, ROLES, *together.clusters, *served.clusters[1:])
+learned = learning.Learning(one, ((two,), (of_server,)), LEARNED_BATCH, MARGIN)
 
 
 # --- What steps 13 to 15 ask for --------------------------------------------------------------------------------------
@@ -83,13 +82,13 @@ part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
     103,
     points=5,
     asks=("all processes together see no more images than one process sees",),
-    clusters=CLUSTERS,
+    clusters=(TWO, THREE, KILLED, RESTARTED, ROLES, *learned.clusters),
     hint="Workers of one step share its batch, so an epoch has fewer steps. A coordinator's workers take a batch each, "
     "so an epoch has as many steps as on one process.",
 )
 def no_more_images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Under either strategy, all processes together train on no more images than one process does."""
-    return together.images(runs, expected, source) or served.images(runs, expected, source)
+    return learned.images(runs, expected, source)
 
 
 @part.check(
@@ -101,4 +100,4 @@ def no_more_images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Findin
 )
 def accuracy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Under either strategy, training reaches the accuracy that one process reaches."""
-    return together.accuracy(runs, expected, source) or served.accuracy(runs, expected, source)
+    return learned.accuracy(runs, expected, source)

@@ -29,6 +29,7 @@ VARIABLES = (
 KNOWN_VARIABLES = ("PYTHONHASHSEED", "PYTHONUNBUFFERED")
 WORDS = ("/proc", "/dev/", "grader", "solutions/", "_after_step_", "_solution.py", *VARIABLES[:3])
 PLAIN_PATHS = ("/dev/null", "/dev/shm")
+OPTION = re.compile(r"--[a-z][a-z0-9-]{0,40}")
 INTO_PRIVATE = re.compile(r"\{[^{}:]*[.\[]_|\.__\w+__")  # a format that reads private attributes
 CODE_FLAGS = {"allow_pickle": False, "safe_mode": True}  # keywords with the value that lets no code in
 
@@ -98,6 +99,8 @@ class Reading:
         for node in self.nodes:
             if isinstance(node, ast.ClassDef):
                 names |= _defined(node.body)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and OPTION.fullmatch(node.value):
+                names.add(node.value.lstrip("-").replace("-", "_"))  # argparse may get it by way of a table
             elif isinstance(node, ast.Call) and (_last(node.func) in NAMING or _names_option(node)):
                 names |= {word.arg for word in node.keywords if word.arg}
                 for text in (each for given in [*node.args, *node.keywords] for each in ast.walk(given)):

@@ -64,6 +64,23 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         """Return the projection of tensors; an empty one where no weights are compared, which saves the time."""
         return [] if self.learns else super().project(tensors)
 
+    def watch_seeds(self) -> None:
+        """Note the seeds that NumPy's own generator is given in training, unless its state is set back after that."""
+        seed, set_state = np.random.seed, np.random.set_state
+
+        def watched_seed(*args: Any, **kwargs: Any) -> None:
+            seed(*args, **kwargs)
+            given = [*args, *kwargs.values()]
+            if self.facts.fits and given and given[0] is not None:
+                self.facts.fits[-1].seeds.append(str(given[0])[:100])
+
+        def watched_set_state(*args: Any, **kwargs: Any) -> None:
+            set_state(*args, **kwargs)
+            if self.facts.fits and self.facts.fits[-1].seeds:
+                self.facts.fits[-1].seeds.pop()
+
+        np.random.seed, np.random.set_state = watched_seed, watched_set_state
+
     # --- input and output --------------------------------------------------------------------------------------------
 
     def watch_images(self, digits: int) -> None:
@@ -295,6 +312,7 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int 
     recorder.watch_model()
     keep_iterators()
     recorder.watch_images(topology.digits)
+    recorder.watch_seeds()
     if rank:
         recorder.watch_output()
     if topology.folders:

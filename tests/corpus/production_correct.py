@@ -366,6 +366,19 @@ _STEP_9 = (
         9,
         (("itertools.count(initial_epoch)", "range(initial_epoch, args.epochs)"),),
     ),
+    Variant(
+        "NumPy's own generator set back",
+        9,
+        (
+            (
+                f"        order = {SHUFFLE}\n",
+                "        before = np.random.get_state()\n"
+                "        np.random.seed(epoch)\n"
+                "        order = np.random.permutation(images.samples)\n"
+                "        np.random.set_state(before)\n",
+            ),
+        ),
+    ),
     Variant("the hash of numbers", 9, (("default_rng(epoch)", "default_rng(hash((7, epoch)) % 2**32)"),)),
     Variant(
         "a seed from a digest",

@@ -374,6 +374,13 @@ _WRONG_8 = (
 
 _WRONG_9 = (
     Variant("the starter of step 9", 9, (), 9, "imagenet_resnet50_after_step_08.py"),
+    Variant(
+        "NumPy's own generator seeded with the epoch",
+        9,
+        ((f"order = {SHUFFLE}", "np.random.seed(epoch)\n        order = np.random.permutation(images.samples)"),),
+        9,
+        check="own_generator",
+    ),
     Variant("share by local rank", 9, ((TAKE, "order[hvd.local_rank() :: hvd.size()]"),), 9),
     Variant("as many shares as local ranks", 9, ((TAKE, "order[hvd.rank() :: hvd.local_size()]"),), 9),
     Variant(

@@ -109,11 +109,11 @@ def _training(runs: HorovodRuns) -> list[list[Drawn]]:
 
 @part.check(
     9,
-    points=2,
+    points=1,
     asks=(
         "**all ranks shuffle alike**",
         "write a generator that is given epochs",
-        "Shuffle the numbers of all images, with the epoch as the seed.",
+        "Shuffle the numbers of all images, with the epoch as the seed",
         "Take every `hvd.size()`-th, from number `hvd.rank()` on, and yield the batches of these.",
     ),
     needs=(staged,),
@@ -135,6 +135,29 @@ def shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding 
             left = TRAIN_IMAGES - drawn.distinct
             message = f"In {drawn.where}, {drawn.repetition()}, and no rank takes {left} of the {TRAIN_IMAGES} images."
             return Finding(f"{message} Expected: every image once, on one of the ranks.", line)
+    return None
+
+
+@part.check(
+    9,
+    points=1,
+    asks=("in a generator of its own", "shifts, zooms and flips still differ between ranks"),
+    needs=(shares,),
+    hint="numpy.random.default_rng(epoch) is a generator of its own. numpy.random.seed(epoch) seeds the one that Keras "
+    "draws shifts, zooms and flips from.",
+)
+def own_generator(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """The order has a generator of its own, so images are still changed in another way on each rank"""
+    for ranks in runs.topologies.values():
+        for one, other in combinations(ranks, 2):
+            both = [seed for seed in one.facts.fits[0].seeds if seed in other.facts.fits[0].seeds]
+            if both:
+                return Finding(
+                    f"{other.where} seeds NumPy's global generator with {both[0]} in training, as rank {one.number} "
+                    "does. From it, Keras draws shifts, zooms and flips, which are the same on both ranks then. "
+                    "Expected: the order from a generator of its own.",
+                    source.line_of("seed", "set_random_seed"),
+                )
     return None
 
 

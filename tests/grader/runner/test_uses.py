@@ -28,6 +28,8 @@ ODD = [
     'import tempfile\nfolder = tempfile.TemporaryDirectory()\nprint(folder.name)\nfolder.cleanup()',
     'import posixpath\nprint(posixpath.relpath("a/b", "a"))',
     'class C:\n    def __init__(self, arguments):\n        self.arguments = arguments\n    def size(self):\n        return self.arguments.image_size\n',
+    "FLAGS = (('--cache-dir', str),)\nfor name, kind in FLAGS:\n    parser.add_argument(name, type=kind)\n"
+    "def folder(given):\n    return given.cache_dir",
     "add = parser.add_argument\nadd('--val-batch-size', type=int)\ndef size(options):\n    return options.val_batch_size",
     'class Checkpoints:\n    class Saver(Callback):\n        pass\nsaver = Checkpoints.Saver()',
     "import logging\nlog = logging.getLogger(__name__)\nlog.setLevel(logging.INFO)\nlog.info('a')",

@@ -91,6 +91,7 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         page.locator('.lm-MenuBar-itemLabel:text("Nbgrader")').click()
         commands = page.locator("#jp-mainmenu-nbgrader li[data-command]:visible")
         expect(commands).to_have_text(["Assignment List"])  # and none of the instructor's
+        expect(page.get_by_text("Jupyter news")).to_have_count(0)  # nothing asks but the lesson
         page.screenshot(path=checkout.parent / "lesson.png")
         browser.close()
 

@@ -80,7 +80,9 @@ class Fit(Struct, forbid_unknown_fields=True):
     values: int = 0  # that are trained: the sizes of all trainable weights together
     loss: float | None = None  # of the same made-up answers in each script; None: it is computed elsewhere
     schedule: dict[str, float] = {}  # epoch -> the rate that the script's own callbacks set for it
-    seeds: list[Text] = []  # that NumPy's own generator was given in training, and kept
+    seeds: Annotated[
+        list[Text], Meta(max_length=100)
+    ] = []  # that NumPy's own generator was given in training, and kept
     wrote: Annotated[list[str], Meta(max_length=100)] = []  # checkpoints that this rank opened for writing
     renamed: Annotated[list[str], Meta(max_length=100)] = []  # and those that got their name by a rename
 

@@ -45,11 +45,11 @@ def _learning(name: str, description: str, *specs: TaskSpec) -> Topology:
 
 
 WORKER = TaskSpec("worker")
-one = replace(_learning("1", "one process", WORKER), reference=True)
-two = _learning("2", "2 workers, on images of the course", WORKER, WORKER)
+LEARNING_ALONE = replace(_learning("1", "one process", WORKER), reference=True)
+LEARNING_TOGETHER = _learning("2", "2 workers, on images of the course", WORKER, WORKER)
 SERVED = TaskSpec("chief"), *(TaskSpec(kind, parameter_server.SERVER) for kind in ("ps", "worker", "worker"))
-of_server = _learning("served", "a parameter server and 2 workers, on images of the course", *SERVED)
-learned = learning.Learning(one, ((two,), (of_server,)), LEARNED_BATCH, MARGIN)
+LEARNING_SERVED = _learning("served", "a parameter server and 2 workers, on images of the course", *SERVED)
+learned = learning.Learning(LEARNING_ALONE, ((LEARNING_TOGETHER,), (LEARNING_SERVED,)), LEARNED_BATCH, MARGIN)
 
 
 # --- What steps 13 to 15 ask for --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What capstones share: trainings on several hosts that have to learn as much as one process, from as many images."""
+"""What capstones share: several processes that together have to learn as much as one, from as many images."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -215,7 +215,7 @@ def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     if not right or not right.begin:
         return None
     if not _as_many_steps(fit, right):
-        return tasks.untold(rank, f"has other steps in an epoch, so the kill comes in another one than epoch {EPOCHS}")
+        return tasks.untold(rank, f"has another number of steps in an epoch, so it is not killed in epoch {EPOCHS}")
     again = f"The coordinator was killed in epoch {EPOCHS} and started again"
     found = sorted({name.partition("/")[0] for name in rank.facts.found})
     folders = f"--log-dir had: {', '.join(found) or 'nothing'}."

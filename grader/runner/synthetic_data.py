@@ -10,10 +10,9 @@ from PIL import Image
 
 from course import data
 
-FASHION_MNIST = (
-    60  # training images in its files: a sixth is held out by step 13's program, which leaves 12 batches for
-)
-# two workers and 8 for three, and a little more
+# Training images in its files. Step 13's program holds out a sixth, which leaves 12 batches for two workers and 8 for
+# three, and a little more.
+FASHION_MNIST = 60
 
 FOLDER = "images"  # in the data's folder, with folders of images
 SHIPPED = "shipped"  # likewise, with the images that ship with the course

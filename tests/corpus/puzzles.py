@@ -15,11 +15,11 @@ from tests.corpus.variant import Variant
 
 @dataclass(frozen=True)
 class Shown(Variant):
-    """A script of a lesson; its name is that of the script."""
+    """A script of a lesson; its name begins with that of the script."""
 
     def text(self) -> str:
         """Return the script."""
-        return puzzle.text(self.step, self.name)
+        return puzzle.text(self.step, self.name.partition(".")[0])
 
 
 def rows() -> dict[str, tuple[Shown, ...]]:
@@ -31,7 +31,8 @@ def rows() -> dict[str, tuple[Shown, ...]]:
             raise ValueError(f"The lesson of step {step} takes {wrong}.py for wrong, and does not show it.")
         part = next(name for name, part in checks.PARTS.items() if part is checks.of(step))
         found[part] += [
-            Shown(name, step, (), step if name == wrong else None, in_ci=name == puzzle.REPAIR) for name in names
+            Shown(f"{name}.py of step {step}", step, (), step if name == wrong else None, in_ci=name == puzzle.REPAIR)
+            for name in names
         ]
     return {part: tuple(of) for part, of in found.items()}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.checks import capstone_3
-from grader.checks.capstone_3 import MARGIN, of_server, one, two
+from grader.checks.capstone_3 import LEARNING_ALONE, LEARNING_SERVED, LEARNING_TOGETHER, MARGIN
 from grader.checks.part import Part
 from grader.facts import Progress, TaskFacts, TaskFit
 from grader.runner import reading
@@ -26,10 +26,10 @@ def trained(cluster, processes, accuracy=0.58, steps=STEPS, epochs=EPOCHS):
 
 def judged(workers=None, coordinator=None):
     """Return what both checks find."""
-    workers = trained(two, 2, steps=STEPS // 2) if workers is None else workers
-    coordinator = trained(of_server, 1) if coordinator is None else coordinator
-    runs = Runs({}, {two.name: workers, of_server.name: coordinator})
-    expected = Runs({}, {one.name: trained(one, 1)})
+    workers = trained(LEARNING_TOGETHER, 2, steps=STEPS // 2) if workers is None else workers
+    coordinator = trained(LEARNING_SERVED, 1) if coordinator is None else coordinator
+    runs = Runs({}, {LEARNING_TOGETHER.name: workers, LEARNING_SERVED.name: coordinator})
+    expected = Runs({}, {LEARNING_ALONE.name: trained(LEARNING_ALONE, 1)})
     return [check(runs, expected, SCRIPT) for check in (capstone_3.no_more_images, capstone_3.accuracy)]
 
 
@@ -38,36 +38,36 @@ def test_as_many_images_and_as_good_an_accuracy_pass():
 
 
 def test_the_steps_of_one_process_are_too_many_for_two_workers_and_not_for_a_coordinator():
-    (found, _) = judged(workers=trained(two, 2))
+    (found, _) = judged(workers=trained(LEARNING_TOGETHER, 2))
     assert "train on 6000 images (2 workers, on images of the course)" in found.message and found.line == 1
     assert "the 3000 of one process" in found.message
 
 
 def test_more_epochs_of_a_coordinator_are_more_images():
-    (found, _) = judged(coordinator=trained(of_server, 1, epochs=4))
+    (found, _) = judged(coordinator=trained(LEARNING_SERVED, 1, epochs=4))
     assert "train on 4000 images (a parameter server and 2 workers" in found.message
 
 
 @pytest.mark.parametrize(("less", "passes"), [(0.9 * MARGIN, True), (1.1 * MARGIN, False)])
 def test_workers_that_learn_less_by_more_than_chance_fail(less, passes):
-    (_, found) = judged(workers=trained(two, 2, 0.58 - less, STEPS // 2))
+    (_, found) = judged(workers=trained(LEARNING_TOGETHER, 2, 0.58 - less, STEPS // 2))
     assert (found is None) == passes
     assert passes or "Expected: 0.58" in found.message
 
 
 @pytest.mark.parametrize(("less", "passes"), [(0.9 * MARGIN, True), (1.1 * MARGIN, False)])
 def test_a_coordinator_that_learns_less_by_more_than_chance_fails(less, passes):
-    assert (judged(coordinator=trained(of_server, 1, 0.58 - less))[1] is None) == passes
+    assert (judged(coordinator=trained(LEARNING_SERVED, 1, 0.58 - less))[1] is None) == passes
 
 
 def test_a_training_that_takes_too_long_is_said_to():
-    workers = trained(two, 2, steps=STEPS // 2)
+    workers = trained(LEARNING_TOGETHER, 2, steps=STEPS // 2)
     workers[1].ended_for = "time"
     assert "Task 1 (2 workers, on images of the course) was ended: on all clusters" in judged(workers)[0].message
 
 
 def test_no_validation_shows_no_accuracy():
-    workers = trained(two, 2, steps=STEPS // 2)
+    workers = trained(LEARNING_TOGETHER, 2, steps=STEPS // 2)
     for rank in workers:
         rank.facts.fits[0].accuracies = []
     assert judged(workers)[1].untold

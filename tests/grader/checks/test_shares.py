@@ -221,3 +221,18 @@ def test_validation_on_training_images_is_found():
         rank.facts.fits[0].epochs[0].validation_images = rank.facts.fits[0].epochs[0].images[:4]
     found = of(shares.validation_shares, runs)
     assert "the ranks validate on 8 images that they train on" in found.message and found.line == 5
+
+
+def test_ranks_that_seed_numpy_alike_in_training_fail():
+    runs = runs_of([0, 1])
+    for rank in runs.topologies["three-ranks"]:
+        rank.facts.fits[0].seeds = ["0", "1"]
+    found = shares.own_generator(runs, runs, reading.read("np.random.seed(epoch)\nmodel.fit()\n"))
+    assert "Rank 1 (one host) seeds NumPy's global generator with 0" in found.message and found.line == 1
+
+
+def test_ranks_may_seed_numpy_each_in_its_own_way():
+    runs = runs_of([0, 1])
+    for rank in runs.topologies["three-ranks"]:
+        rank.facts.fits[0].seeds = [str(rank.number)]
+    assert shares.own_generator(runs, runs, SOURCE) is None

@@ -150,6 +150,9 @@ def edited(path: str | Path, untouched: str) -> bool:
         untouched: a text that is in the file until it is edited.
     """
     path = Path(path)
+    if not path.exists():
+        print(f"{NONE_YET} there is no {path.name}. A cell above writes it: run that one, and do what it says.")
+        return False
     if untouched not in path.read_text():
         return True
     print(f"{NONE_YET} {path.name} is unchanged. Edit it, then run this cell again.")

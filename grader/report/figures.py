@@ -1,6 +1,7 @@
 """Small figures of what the ranks of a script did, for the checks where a picture says it better than words."""
 
 import io
+import textwrap
 from collections.abc import Callable
 
 import matplotlib as mpl
@@ -48,7 +49,7 @@ def lines_printed(topologies: list[Ranks]) -> Figure:
     for ax, ranks, lines in zip(axes, topologies, counts, strict=True):
         bars = ax.bar(range(len(ranks)), lines, color=[rank_colour(rank.number) for rank in ranks])
         ax.bar_label(bars)
-        ax.set(title=ranks[0].topology, xticks=range(len(ranks)), ylim=(0, 1.15 * max(map(max, counts)) + 1))
+        ax.set(title=_title(ranks, topologies), xticks=range(len(ranks)), ylim=(0, 1.15 * max(map(max, counts)) + 1))
         ax.set_xticklabels([f"rank {rank.number}" for rank in ranks])
     axes[0].set_ylabel("lines printed")
     return figure
@@ -73,7 +74,7 @@ def weight_distance(topologies: list[Ranks]) -> Figure | None:
         for rank, line in zip(ranks, apart, strict=True):
             colour = rank_colour(rank.number) if rank.number else GREY
             ax.plot(range(1, batches + 1), line, marker="o", color=colour, label=f"rank {rank.number}")
-        ax.set(title=ranks[0].topology, xlabel="batch", xticks=range(1, batches + 1))
+        ax.set(title=_title(ranks, topologies), xlabel="batch", xticks=range(1, batches + 1))
         ax.set_ylim(bottom=-0.03, top=max(0.1, 1.15 * apart.max()))
     axes[0].set_ylabel("distance from rank 0")
     largest = max(axes, key=lambda ax: len(ax.lines))
@@ -96,7 +97,7 @@ def images_trained_on(topologies: list[Ranks]) -> Figure | None:
         for rank, share in zip(ranks, shares, strict=True):
             columns = [images.index(image) + 1 for image in share]
             ax.plot(columns, [rank.number] * len(share), "s", color=rank_colour(rank.number), alpha=0.5)
-        ax.set(title=ranks[0].topology, xlabel="image", xlim=(0, len(images) + 1), ylim=(len(ranks) - 0.5, -0.5))
+        ax.set(title=_title(ranks, topologies), xlabel="image", xlim=(0, len(images) + 1), ylim=(len(ranks) - 0.5, -0.5))
         ax.set_yticks(range(len(ranks)), [f"rank {rank.number}" for rank in ranks])
         ax.locator_params(axis="x", integer=True)
     return figure
@@ -120,9 +121,14 @@ def learning_rates(topologies: list[Ranks]) -> Figure | None:
             ax.axhline(height, color=GREY, linestyle=":")
             ax.annotate(text, (1, height), xycoords=("axes fraction", "data"), ha="right", va=side, color=GREY)
         ax.plot(range(1, len(rates) + 1), rates, marker="o", color=rank_colour(0))
-        ax.set(title=ranks[0].topology, xlabel="batch", ylim=(0, 1.25 * max(*rates, BASE_LR * len(ranks))))
+        ax.set(title=_title(ranks, topologies), xlabel="batch", ylim=(0, 1.25 * max(*rates, BASE_LR * len(ranks))))
     axes[0].set_ylabel("learning rate")
     return figure
+
+
+def _title(ranks: Ranks, topologies: list[Ranks]) -> str:
+    """Return the name of a topology, in lines that are no wider than its plot."""
+    return textwrap.fill(ranks[0].topology, 72 // len(topologies))
 
 
 FIGURES: dict[str, Callable[[list[Ranks]], Figure | None]] = {

@@ -104,6 +104,8 @@ def test_the_judge_judges_the_script_that_is_named(capsys):
 
 def test_a_script_is_judged_once_it_was_edited(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    assert puzzle.repaired(5, forbidden) is None
+    assert capsys.readouterr().out.startswith("Nothing to check yet: there is no repair_me.py.")
     puzzle.write(5, steps.get(5).solution)
     assert puzzle.repaired(5, forbidden) is None
     assert capsys.readouterr().out.startswith("Nothing to check yet: repair_me.py is unchanged.")

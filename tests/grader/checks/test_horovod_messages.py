@@ -34,6 +34,12 @@ ERROR = {"error": "ValueError: odd", "error_line": 3, "exit": 1}
         (ranks.initialised, rank(1, order=["model"]), "never initialises Horovod, so it knows of no other rank", 1),
         (
             ranks.initialised,
+            rank(1, order=["model"], **ERROR),
+            "never initialises Horovod, so it knows of no other rank",
+            1,
+        ),
+        (
+            ranks.initialised,
             rank(1, order=["model", "init"], lines={"init": 3}),
             "initialises Horovod only after the model is built. Expected: before",
             3,

@@ -1,5 +1,6 @@
 """Reports: any of them follows the schema, is read back as it was, and shows no HTML of the learner."""
 
+import itertools
 import json
 
 import jsonschema
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from grader.checks import CHECKS
 from grader.report import data, figures
 from grader.report.data import NotYetError, Outcome, Report
+from tests.grader.checks.made_up_horovod import rank
 
 outcomes = st.builds(
     Outcome,
@@ -69,6 +71,14 @@ def test_a_check_is_required_by_its_name():
 def test_every_figure_that_a_check_names_can_be_drawn():
     named = {check.figure for check in CHECKS if check.figure}
     assert named == figures.FIGURES.keys()
+
+
+def test_titles_of_a_figure_are_next_to_each_other():
+    names = ["2 ranks on one host without GPUs", "2 hosts with a rank and a GPU each", "3 ranks on one host with 4 GPUs"]
+    figure = figures.lines_printed([[rank(0, topology=name)] for name in names])
+    figure.draw_without_rendering()
+    places = [ax.title.get_window_extent() for ax in figure.axes]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(places))
 
 
 def test_what_failed_comes_before_what_a_person_has_to_look_at():

@@ -31,6 +31,7 @@ IMAGE_PROFILES: dict[str, dict[str, Any]] = {
 }
 
 TIMEOUT = 600  # seconds a run may take, unless its caller says otherwise
+LOG_LEVEL = "2"  # TensorFlow's errors alone: where a rank fails, each other rank warns once for every tensor
 LAST_LINES = 15  # of a failed rank's output, to show again with the reason
 
 _TAGGED = re.compile(r"\[(\d+)\]<(stdout|stderr)>: ?(.*)")
@@ -95,7 +96,7 @@ def environment(np: int) -> dict[str, str]:
         # Horovod reports a collective that some ranks never join, and ends it. Its defaults are 60 s, and never.
         "HOROVOD_STALL_CHECK_TIME_SECONDS": "10",
         "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "30",
-        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TF_CPP_MIN_LOG_LEVEL": LOG_LEVEL,
         "PYTHONUNBUFFERED": "1",
     }
     if os.geteuid() == 0:

@@ -16,8 +16,7 @@ from course.steps import SOLUTIONS
 WORKER_AND_PS = SOLUTIONS / "parameter_server" / "worker_and_ps.py"
 RUN_FOLDERS = ("cache", "logs", "results", "host-*")  # what the programs of the second part write where they run
 
-# A lesson imports TensorFlow, too, to look up its calls: without TensorFlow's start-up notes, but with its warnings.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", launch.LOG_LEVEL)  # a lesson imports TensorFlow, too, to look things up
 
 
 def ranks_or_np(ranks: int) -> int:

@@ -97,7 +97,8 @@ def images_trained_on(topologies: list[Ranks]) -> Figure | None:
         for rank, share in zip(ranks, shares, strict=True):
             columns = [images.index(image) + 1 for image in share]
             ax.plot(columns, [rank.number] * len(share), "s", color=rank_colour(rank.number), alpha=0.5)
-        ax.set(title=_title(ranks, topologies), xlabel="image", xlim=(0, len(images) + 1), ylim=(len(ranks) - 0.5, -0.5))
+        ax.set(title=_title(ranks, topologies), xlabel="image")
+        ax.set(xlim=(0, len(images) + 1), ylim=(len(ranks) - 0.5, -0.5))
         ax.set_yticks(range(len(ranks)), [f"rank {rank.number}" for rank in ranks])
         ax.locator_params(axis="x", integer=True)
     return figure

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Train on all hosts of a cluster:
+#
+#     bash launch.sh HOSTFILE PROGRAM [ARGUMENT ...]
+#
+# HOSTFILE has a line per host, such as `node1 slots=2`: two ranks are started there. The other settings are variables:
+#
+#     DATA          the folder with the training data, which all hosts see. Each host reads a copy on its own disk.
+#     DATA_NETWORK  the network to exchange tensors over, such as 10.77.0.0/24
+#     RUN, SEED     for the program
+#
+# The exit status is 0 if all ranks ended with 0. When a host no longer answers, its name is printed and the others stop.
+set -euo pipefail
+
+fail() {
+    echo "launch.sh: $*" >&2
+    exit 1
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# mpirun does not read every comment in a hostfile, so it gets one without comments.
+sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1" > "$work/hostfile"
+program=("${@:2}")
+mapfile -t hosts < <(awk '{print $1}' "$work/hostfile")
+
+# Before any rank starts, copy the data to all hosts at once. The quotes of %q protect the paths from the other shell.
+copy=/scratch/data
+stage=$(printf 'mkdir -p %q && cp -r %q/. %q' "$copy" "$DATA" "$copy")
+declare -A copying
+for host in "${hosts[@]}"; do
+    ssh "$host" "$stage" < /dev/null &
+    copying[$host]=$!
+done
+for host in "${hosts[@]}"; do
+    wait "${copying[$host]}" || fail "$host has no copy of $DATA"
+done
+
+# One rank per slot. A rank has the variables of its own host: only those that -x names come from this one.
+mpirun --hostfile "$work/hostfile" \
+    --mca btl_tcp_if_include "$DATA_NETWORK" \
+    -x PATH -x RUN -x SEED -x DATA="$copy" \
+    "${program[@]}" < /dev/null &
+job=$!
+
+# A rank whose peer has vanished waits for ever, and so does mpirun. So ask each host, again and again, whether it is there.
+lost=
+while [[ ! $lost ]] && kill -0 "$job" 2> /dev/null; do
+    sleep 1
+    for host in "${hosts[@]}"; do
+        timeout 5 ssh "$host" true < /dev/null || lost=$host
+    done
+done
+if [[ $lost ]]; then
+    # Without mpirun and its connections, the hosts that are still there end their ranks.
+    kill -STOP "$job" 2> /dev/null || true  # or it would report each connection that ends
+    pkill -KILL -P "$job" || true
+    kill -KILL "$job" 2> /dev/null || true
+fi
+
+status=0
+wait "$job" 2> /dev/null || status=$?
+[[ ! $lost ]] || fail "$lost does not answer, so the training was stopped"
+exit "$status"

@@ -17,8 +17,19 @@ fail() {
     exit 1
 }
 
+(($# >= 2)) || fail "give it a hostfile and a program: bash launch.sh HOSTFILE PROGRAM [ARGUMENT ...]"
+[[ -r $1 ]] || fail "the hostfile $1 cannot be read"
+for name in DATA DATA_NETWORK RUN SEED; do
+    [[ -v $name ]] || fail "set the variable $name; the first lines of this file say what it is for"
+done
+
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+job=
+clean_up() {
+    [[ ! $job ]] || kill "$job" 2> /dev/null || true
+    rm -rf "$work"
+}
+trap clean_up EXIT  # also when a signal ends this script: a scheduler that ends a job sends one
 
 # mpirun does not read every comment in a hostfile, so it gets one without comments.
 sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1" > "$work/hostfile"
@@ -33,9 +44,11 @@ for host in "${hosts[@]}"; do
     ssh "$host" "$stage" < /dev/null &
     copying[$host]=$!
 done
+without=
 for host in "${hosts[@]}"; do
-    wait "${copying[$host]}" || fail "$host has no copy of $DATA"
+    wait "${copying[$host]}" || without=$host
 done
+[[ ! $without ]] || fail "$without has no copy of $DATA"
 
 # One rank per slot. A rank has the variables of its own host: only those that -x names come from this one.
 mpirun --hostfile "$work/hostfile" \

@@ -143,6 +143,11 @@ def test_every_lesson_shows_figures_and_has_a_page(course, step):
     assert (out / f"{step.name}.html").stat().st_size > 100_000
 
 
+def test_a_rank_that_waits_in_vain_says_so_and_tensorflow_does_not_repeat_it(course):
+    page = (course[1] / "step_06.html").read_text()
+    assert "Horovod has been shut down" in page and "OP_REQUIRES" not in page
+
+
 def test_every_check_in_a_lesson_passes_its_solution(course, step):
     _, out, _ = course
     if step.has_exercise:

@@ -35,6 +35,15 @@ def ended(process):
     return process.wait(), printed
 
 
+def wait_until_up(process):
+    """Read what a process prints until the four ranks are up."""
+    up = 0
+    while up < 4:
+        line = process.output.readline()
+        assert line, "it has ended"
+        up += line == b"up\n"
+
+
 def ranks(cluster):
     """Return what each rank was given."""
     found = sorted(cluster.shared.glob("seen/*.json"))
@@ -80,12 +89,24 @@ def test_no_rank_starts_without_the_data(cluster):
 @pytest.mark.parametrize("fault", ["pull_cable", "kill"])
 def test_a_host_that_no_longer_answers_is_named_and_the_others_stop(cluster, fault):
     process = launch(cluster, seed="wait")
-    up = 0
-    while up < 4:
-        line = process.output.readline()
-        assert line, "it has ended"
-        up += line == b"up\n"
+    wait_until_up(process)
     getattr(cluster, fault)("node2")
     status, printed = ended(process)
     assert status == 1 and "launch.sh: node2 does not answer, so the training was stopped" in printed
     assert left(cluster) == []
+
+
+def test_the_ranks_end_with_the_script(cluster):
+    process = launch(cluster, seed="wait")
+    wait_until_up(process)
+    (script,) = [each for each in cluster.processes()["head"] if each.cmdline()[0] == "bash"]
+    script.terminate()
+    assert left(cluster) == []
+    assert ended(process)[0] == 143
+
+
+def test_what_is_missing_is_said(cluster):
+    assert ended(launch(cluster, hostfile="/none")) == (1, "launch.sh: the hostfile /none cannot be read\n")
+    command = ["bash", str(SOLUTIONS / "hosts" / "launch.sh"), "/cluster/hostfile", "true"]
+    status, printed = ended(cluster.start(command, variables={"DATA": "/shared"}))
+    assert status == 1 and printed.startswith("launch.sh: set the variable DATA_NETWORK;")

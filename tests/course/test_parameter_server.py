@@ -110,7 +110,8 @@ def test_training_survives_a_killed_worker_and_checkpoints_are_evaluated(flags, 
     assert 1 <= len(scored) <= 3  # it skips checkpoints that appear while it is busy
     (ax,) = figures.evaluated(logs, steps_per_epoch=10).axes
     trained, evaluated = (line.get_xdata() for line in ax.lines)
-    assert list(trained) == [1, 2, 3] and evaluated[-1] == 3
+    # The killed worker's step is done again, and counts twice if it had changed the weights already.
+    assert list(trained) == [1, 2, 3] and evaluated[-1] in (3, 3.1)
     assert leftovers() == []
 
 

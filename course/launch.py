@@ -180,6 +180,16 @@ def _here(path: str | Path) -> str:
     return os.path.relpath(path) if inside else str(path).removeprefix(f"{ROOT}/")
 
 
+def from_here(text: str) -> str:
+    """Return a text with the paths of the course's own files as seen from this folder, if it is one of the course's.
+
+    Args:
+        text: has absolute paths in it.
+    """
+    inside = Path.cwd().is_relative_to(ROOT)
+    return text.replace(f"{ROOT}/", f"{os.path.relpath(ROOT)}/" if inside else "")
+
+
 def command_line(flags: dict[str, Any]) -> list[str]:
     """Return a script's arguments: {"epochs": 3} becomes ["--epochs", "3"], and None leaves a flag out."""
     return [

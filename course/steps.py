@@ -131,6 +131,13 @@ STEPS = (
         "mnist_one_gpu.py",
         "../../solutions/mnist_one_gpu.py",
     ),
+    Step(
+        18,
+        "Several hosts",
+        "fashion_mnist_solution.py",
+        "fashion_mnist_solution.py",
+        "../../solutions/fashion_mnist_solution.py",
+    ),
     Step(101, "A program of your own to distribute", "fashion_mlp.py", "fashion_mlp_solution.py", "fashion_mlp.py"),
     Step(
         102,

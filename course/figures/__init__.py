@@ -1,6 +1,7 @@
 """The figures of the notebooks: diagrams of ideas, and plots of measurements."""
 
 from course.figures.engines import accuracy_by_time, after_a_kill, engine_costs, four_engines
+from course.figures.hosts import after_a_pull, hosts, process_tree, step_costs
 from course.figures.ideas import (
     allreduce,
     averaged_metrics,
@@ -38,6 +39,7 @@ __all__ = [
     "accuracies",
     "accuracy_by_time",
     "after_a_kill",
+    "after_a_pull",
     "allreduce",
     "averaged_metrics",
     "batch_times",
@@ -49,6 +51,7 @@ __all__ = [
     "epoch_maps",
     "evaluated",
     "four_engines",
+    "hosts",
     "images",
     "images_per_second",
     "learned",
@@ -61,6 +64,7 @@ __all__ = [
     "one_voice",
     "overlaps",
     "pinning",
+    "process_tree",
     "processes",
     "ranks_over_time",
     "read_timeline",
@@ -77,6 +81,7 @@ __all__ = [
     "staged_run",
     "staging",
     "step_anatomy",
+    "step_costs",
     "step_lengths",
     "steps_across_restart",
     "throughputs",

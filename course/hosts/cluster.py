@@ -138,6 +138,20 @@ class Cluster:
             raise subprocess.TimeoutExpired(command, timeout, "".join(lines))
         return subprocess.CompletedProcess(command, status, "".join(lines))
 
+    def shell(self, command: str, on: str = HEAD, **options: Any) -> subprocess.CompletedProcess[str]:
+        """Print a command line, as typed on a host, and run it there in a shell.
+
+        Args:
+            command: the line.
+            on: the host.
+            options: as for run().
+
+        Raises:
+            HostsError, TimeoutExpired: as run() does.
+        """
+        print(f"{on}$ {launch.from_here(command)}")
+        return self.run(["bash", "-c", command], on, **options)
+
     def processes(self) -> dict[str, list[psutil.Process]]:
         """Return the processes of each host that is up, as this machine sees them, without the hosts' own.
 
@@ -151,6 +165,15 @@ class Cluster:
                 if name and "course.hosts.keeper" not in process.cmdline():
                     found[name].append(process)
         return found
+
+    def received(self, host: str) -> dict[str, int]:
+        """Return the bytes that each interface of a host has received since the host was booted.
+
+        Raises:
+            HostsError: there is no such host, or it is down.
+        """
+        lines = Path(f"/proc/{self._first_of(host)}/net/dev").read_text().splitlines()[2:]
+        return {name: int(numbers.split()[0]) for name, _, numbers in (line.strip().partition(":") for line in lines)}
 
     @property
     def shared(self) -> Path:

@@ -1,0 +1,78 @@
+"""Recorded outputs of a lesson about hosts, for machines on which no hosts can be made.
+
+    python -m course.hosts.recorded out/step_18.ipynb notebooks/step_18
+
+takes the outputs of an executed lesson, and writes recorded.json into the lesson's folder: {source of a cell: outputs}.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from IPython import get_ipython
+from IPython.display import publish_display_data
+
+from course.hosts.cluster import forbidden
+
+NAME = "recorded.json"
+MARK = "[recorded on another machine]"
+
+
+def instead(folder: str | Path = ".") -> None:
+    """Where no hosts can be made, say why, and have the lesson's cells show recorded outputs when they are run.
+
+    A cell that was edited runs as usual.
+
+    Args:
+        folder: where the record is.
+    """
+    why = forbidden()
+    if not why:
+        return
+    print(f"{why}\n\nThe cells below show outputs that were recorded on another machine, and do not run.")
+    recorded = json.loads(Path(folder, NAME).read_text())
+
+    def in_its_place(lines: list[str]) -> list[str]:
+        source = "".join(lines).strip()
+        if source not in recorded:
+            return lines
+        shell.user_ns["show_recorded"] = show
+        shell.user_ns["recorded_outputs"] = recorded[source]
+        return ["show_recorded(recorded_outputs)\n"]
+
+    shell = get_ipython()
+    shell.input_transformers_cleanup.append(in_its_place)
+
+
+def show(outputs: list[dict[str, Any]]) -> None:
+    """Display recorded outputs of a cell, marked as such.
+
+    Args:
+        outputs: in the notebook format.
+    """
+    print(MARK)
+    for output in outputs:
+        if output["output_type"] == "stream":
+            print("".join(output["text"]), end="")
+        else:
+            publish_display_data(output["data"])
+
+
+def record(executed: Path, folder: Path) -> None:
+    """Write the outputs of the cells after the setup cell of an executed lesson into recorded.json."""
+    cells = json.loads(executed.read_text())["cells"]
+    after = next(number for number, cell in enumerate(cells) if cell["id"] == "setup") + 1
+    kept = {}
+    for cell in cells[after:]:
+        if cell["cell_type"] == "code":
+            outputs = [
+                {name: output[name] for name in ("output_type", "text", "data") if name in output}
+                for output in cell["outputs"]
+            ]
+            kept["".join(cell["source"])] = outputs
+    (folder / NAME).write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    record(Path(sys.argv[1]), Path(sys.argv[2]))

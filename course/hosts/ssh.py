@@ -5,8 +5,9 @@
 It is not SSH: nothing is encrypted, and there are no users and keys, which hosts that one user has to himself do not
 need. The rest is as with OpenSSH: the host is found by its name or address, the user's shell runs the command at
 home, standard input and both outputs are passed on, and the exit status is the command's, or 255 where there is no
-connection. Without a command, the shell reads its commands from standard input. Options are accepted, and all but -n
-and -p are ignored.
+connection. Without a command, the shell reads its commands from standard input. Options are accepted, and all but -n,
+-p and -o ServerAliveInterval are ignored. The variable SSH_OPTIONS has options that come first, in place of a file
+~/.ssh/config.
 
 This file runs by itself, without the course's packages, to start in milliseconds. sshd.py is the other side.
 """
@@ -24,6 +25,7 @@ COMMAND, INPUT, OUTPUT, ERRORS, STATUS = range(5)  # streams of a connection: se
 PIECE = 65536  # bytes read at once
 PATIENCE = 10  # seconds to wait for a connection; OpenSSH leaves that to the kernel, which takes minutes
 FAILED = 255  # exit status where there is no connection
+UNANSWERED = 3  # questions whether the other side is there; as OpenSSH's ServerAliveCountMax
 
 _HEADER = struct.Struct("!BI")
 _OPTIONS = "1246AaCfGgKkMNnqsTtVvXxYyb:c:D:E:e:F:I:i:J:L:l:m:O:o:p:Q:R:S:W:w:"
@@ -52,16 +54,18 @@ def frames(connection: socket.socket) -> Iterator[tuple[int, bytes]]:
 def main(arguments: list[str]) -> int:
     """Run the command and return its exit status."""
     try:
-        before, rest = getopt.getopt(arguments, _OPTIONS)
+        before, rest = getopt.getopt(os.environ.get("SSH_OPTIONS", "").split() + arguments, _OPTIONS)
         after, command = getopt.getopt(rest[1:], _OPTIONS)  # OpenSSH takes options there, too, and horovodrun uses it
     except getopt.GetoptError as error:
         return _fail(f"{error}.")
     if not rest:
         return _fail("usage: ssh [options] [user@]host command ...")
-    options = dict(before + after)
+    given = before + after
+    options = dict(given)
     host, port = rest[0].rpartition("@")[2], int(options.get("-p", PORT))
     try:
         connection = socket.create_connection((host, port), timeout=PATIENCE)
+        _keep_alive(connection, [value for name, value in given if name == "-o"])
     except socket.gaierror:
         return _fail(f"There is no host {host}: it is not in /etc/hosts.")
     except OSError as error:
@@ -74,6 +78,25 @@ def main(arguments: list[str]) -> int:
             return data[0]
         _write(1 if stream == OUTPUT else 2, data)
     return _fail(f"The connection to {host} was closed before the command ended.")
+
+
+def _keep_alive(connection: socket.socket, settings: list[str]) -> None:
+    """Have the kernel ask the other side whether it is there, after each interval of silence, and give up in time.
+
+    OpenSSH asks by messages of its own, but closes the connection after three without an answer, too.
+    """
+    for setting in settings:
+        name, _, value = setting.replace(" ", "=").partition("=")
+        if name.lower() == "serveraliveinterval" and value.isdecimal() and int(value):
+            interval = int(value)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, number in (
+                (socket.TCP_KEEPIDLE, interval),
+                (socket.TCP_KEEPINTVL, interval),
+                (socket.TCP_KEEPCNT, UNANSWERED),
+                (socket.TCP_USER_TIMEOUT, 1000 * interval * UNANSWERED),  # for what was sent and not acknowledged
+            ):
+                connection.setsockopt(socket.IPPROTO_TCP, option, number)
 
 
 def _pass_input(connection: socket.socket, none: bool) -> None:

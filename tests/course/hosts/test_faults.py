@@ -24,6 +24,16 @@ def test_a_pulled_cable_cuts_off_the_data_network_alone(cluster):
     assert says(cluster, "ssh node2 hostname") == "node2\n"
 
 
+@pytest.mark.parametrize("given", ["SSH_OPTIONS='-o ServerAliveInterval=1' ssh", "ssh -oServerAliveInterval=1"])
+def test_a_connection_that_is_kept_alive_ends_when_the_cable_is_pulled(cluster, given):
+    waiting = cluster.start(["sh", "-c", f"{given} node2 'echo up; sleep 99'"])
+    assert waiting.output.readline() == b"up\n"
+    cluster.pull_cable("node2")
+    said = waiting.output.read().decode()
+    assert waiting.wait() == 255 and "The connection to node2 was closed before the command ended." in said
+    cluster.revive("node2")
+
+
 def test_a_full_disk_is_full_on_one_host(cluster):
     cluster.fill_disk("node1")
     done = cluster.run(["cp", sys.executable, "/scratch"], "node1", say=lambda line: None)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any, Self
 import psutil
 
 from course import launch
-from course.hosts.layout import HEAD, PROGRAMS, SCRATCH, SHARED, numbers
+from course.hosts.layout import HEAD, NAME, PROGRAMS, SCRATCH, SHARED
 from course.internal.following import follow
 from course.internal.reaper import Reaped
 from course.steps import ROOT
@@ -33,15 +34,15 @@ class Cluster:
     """Hosts on this machine. A context manager: all that runs on them ends with it, or with this process.
 
     Attributes:
-        hosts: the names of the hosts with slots: node1, node2, ... Commands start on another one, the head.
+        hosts: the names of the hosts with slots. Commands start on another one, the head.
         variables: the environment variables of commands on the hosts.
     """
 
-    def __init__(self, hosts: int, slots: int, rate: str, disk: str):
-        """Describe the hosts, as up() does; entering the context starts them."""
-        self._settings = {"hosts": hosts, "slots": slots, "rate": rate, "disk": disk}
-        self.hosts = [name for name in numbers(hosts) if name != HEAD]
-        self.variables = launch.environment(hosts * slots)
+    def __init__(self, slots: dict[str, int], rate: str, disk: str):
+        """Describe the hosts by the slots of each and, as up() does, the rest; entering the context starts them."""
+        self._settings = {"slots": slots, "rate": rate, "disk": disk}
+        self.hosts = list(slots)
+        self.variables = launch.environment(sum(slots.values()))
         self.variables |= {"PATH": f"{PROGRAMS}{os.pathsep}{self.variables['PATH']}", "TMPDIR": str(SCRATCH)}
         self._first: dict[str, int] = {}  # name -> first process of a host that is up
 
@@ -269,19 +270,31 @@ class Cluster:
         return Path(f"/proc/{self._first_of(host)}/root{folder}")
 
 
-def up(hosts: int = 2, *, slots: int = 2, rate: str = "1gbit", disk: str = DISK) -> Cluster:
+def up(
+    hosts: int | Sequence[str] = 2, *, slots: int | Sequence[int] = 2, rate: str = "1gbit", disk: str = DISK
+) -> Cluster:
     """Return a cluster of hosts on this machine, to be entered.
 
         with hosts.up(2, slots=2, rate="1gbit") as cluster:
             cluster.run(["mpirun", "-np", "4", "--hostfile", "/cluster/hostfile", "python", "train.py"])
 
     Args:
-        hosts: their number, besides the head.
-        slots: ranks that each is meant for; the hostfile says so.
+        hosts: their names, or their number, besides the head: then they are node1, node2, ...
+        slots: ranks that each is meant for, or the ranks of one after another; the hostfile says so.
         rate: of the data network. The management network is ten times slower.
         disk: the size of each host's own disk, as tmpfs takes it.
+
+    Raises:
+        HostsError: this is not a name, or not as many slots as hosts are named.
     """
-    return Cluster(hosts, slots, rate, disk)
+    names = [f"node{number}" for number in range(1, hosts + 1)] if isinstance(hosts, int) else hosts
+    wrong = next((name for name in names if name == HEAD or not re.fullmatch(NAME, name)), None)
+    if wrong is not None:
+        raise HostsError(f"A host cannot be called '{wrong}'. Use up to 13 small letters and digits; not {HEAD}.")
+    each = [slots] * len(names) if isinstance(slots, int) else slots
+    if len({*names}) != len(each):
+        raise HostsError("Give each host a name of its own, and the slots of each.")
+    return Cluster(dict(zip(names, each, strict=True)), rate, disk)
 
 
 def forbidden() -> str | None:

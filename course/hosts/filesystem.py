@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from course.hosts import ssh
-from course.hosts.layout import DATA, HEAD, HOSTFILE, MANAGEMENT, NAMES, PROGRAMS, SCRATCH, SHARED
+from course.hosts.layout import DATA, HOSTFILE, MANAGEMENT, NAMES, PROGRAMS, SCRATCH, SHARED, numbers
 from course.internal import namespaces
 from course.internal.namespaces import MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_REC, MS_SLAVE
 
@@ -20,11 +20,10 @@ OPEN = "mode=1777"  # to every user, like /tmp
 _STAGE, _OLD = "/tmp", "old"
 
 
-def make_root(numbers: Mapping[str, int], slots: int) -> None:
+def make_root(slots: Mapping[str, int]) -> None:
     """Give this process a mount namespace whose root has the machine's files and the hosts' shared folders.
 
     Args:
-        numbers: the hosts, with the last number of their addresses.
         slots: of each host but the head, for the hostfile.
     """
     namespaces.unshare(namespaces.CLONE_NEWNS)
@@ -36,8 +35,8 @@ def make_root(numbers: Mapping[str, int], slots: int) -> None:
     program = PROGRAMS / "ssh"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{ssh.__file__}" "$@"\n')
     program.chmod(0o755)
-    HOSTFILE.write_text("".join(f"{name} slots={slots}\n" for name in numbers if name != HEAD))
-    NAMES.write_text(_names(numbers))
+    HOSTFILE.write_text("".join(f"{name} slots={number}\n" for name, number in slots.items()))
+    NAMES.write_text(_names(numbers(slots)))
     namespaces.mount(str(NAMES), "/etc/hosts", flags=MS_BIND)
 
 

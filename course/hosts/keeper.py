@@ -1,6 +1,6 @@
 """The keeper: a process that makes the hosts, changes them on request, and takes them with it when it ends.
 
-    python -m course.hosts.keeper '{"hosts": 2, "slots": 2, "rate": "1gbit", "disk": "64m"}'
+    python -m course.hosts.keeper '{"slots": {"node1": 2, "node2": 2}, "rate": "1gbit", "disk": "64m"}'
 
 It ends when standard input closes or its parent, the owner, has ended, and every process of every host ends with it:
 see host.py. With the last process of a namespace, the kernel removes its interfaces, mounts and files.
@@ -36,8 +36,8 @@ PIECE = 2**20  # bytes written at once
 class Keeper:
     """The hosts, and the requests that can be made."""
 
-    def __init__(self, hosts: int, slots: int, rate: str, disk: str):
-        """Make the networks and the file systems, and boot the hosts.
+    def __init__(self, slots: dict[str, int], rate: str, disk: str):
+        """Make the networks and the file systems, and boot the hosts: the head, and those that have slots.
 
         Raises:
             OSError: the kernel does not permit it.
@@ -46,10 +46,10 @@ class Keeper:
         bits = bits_per_second(rate)
         self.rates = {DATA: bits, MANAGEMENT: bits // SLOWER}
         self.disk = disk
-        self.hosts = {name: Host(name, number) for name, number in numbers(hosts).items()}
+        self.hosts = {name: Host(name, number) for name, number in numbers(slots).items()}
         if os.geteuid():
             namespaces.unshare_user()
-        filesystem.make_root(numbers(hosts), slots)
+        filesystem.make_root(slots)
         namespaces.unshare(namespaces.CLONE_NEWNET)
         network.make_switches()
         for host in self.hosts.values():

@@ -1,6 +1,7 @@
 """What the hosts are like: their names, networks, addresses and folders."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ SCRATCH = Path("/scratch")  # of each host's own: a small disk that the others d
 PROGRAMS, HOSTFILE, NAMES = CLUSTER / "bin", CLUSTER / "hostfile", CLUSTER / "hosts"
 
 MOST = 200  # hosts
+NAME = r"[a-z][a-z0-9]{0,12}"  # of a host: the kernel takes 15 characters for that of a cable's end
 
 _UNITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 
@@ -40,9 +42,9 @@ PREFIX = 24  # bits of an address that stand for the network
 SLOWER = 10  # times: the management network, compared with the data network
 
 
-def numbers(hosts: int) -> dict[str, int]:
-    """Return the names of the head and of so many hosts, with the last number of their addresses."""
-    return {HEAD: 254} | {f"node{number}": number for number in range(1, hosts + 1)}
+def numbers(hosts: Iterable[str]) -> dict[str, int]:
+    """Return the names of the head and of these hosts, with the last number of their addresses."""
+    return {HEAD: 254} | {name: number for number, name in enumerate(hosts, 1)}
 
 
 def bits_per_second(rate: str) -> int:

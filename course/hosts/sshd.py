@@ -7,6 +7,7 @@ in, standard output and standard error go out, and last the exit status. A frame
 length of its data, and the data; a frame of INPUT without data is the end of standard input.
 """
 
+import contextlib
 import os
 import socket
 import socketserver
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from typing import IO, NoReturn
 
 from course.hosts.ssh import COMMAND, ERRORS, OUTPUT, PIECE, PORT, STATUS, frames, send
+
+PATIENCE = 10  # seconds until a client that has been told the end has closed the connection, or is lost
 
 
 def start() -> None:
@@ -59,7 +62,8 @@ class _Session(socketserver.BaseRequestHandler):
             start_new_session=True,
         )
         assert process.stdin and process.stdout and process.stderr
-        threading.Thread(target=_feed, args=[received, process.stdin], daemon=True).start()
+        feeding = threading.Thread(target=_feed, args=[received, process.stdin], daemon=True)
+        feeding.start()
         sending = threading.Lock()
         relays = [
             threading.Thread(target=_relay, args=[pipe, stream, self.request, sending])
@@ -71,6 +75,8 @@ class _Session(socketserver.BaseRequestHandler):
             relay.join()
         status = process.wait()
         send(self.request, STATUS, bytes([status if status >= 0 else 128 - status]))
+        self.request.shutdown(socket.SHUT_WR)
+        feeding.join(PATIENCE)
 
 
 class _Server(socketserver.ForkingTCPServer):
@@ -82,16 +88,18 @@ class _Server(socketserver.ForkingTCPServer):
 
 
 def _feed(received: Iterator[tuple[int, bytes]], pipe: IO[bytes]) -> None:
-    """Write standard input as it comes, until it ends or the command no longer reads it."""
-    with pipe:
-        try:
-            for _, data in received:
-                if not data:
-                    break
-                while data:
-                    data = data[pipe.write(data) :]
-        except BrokenPipeError:
-            return
+    """Write standard input as it comes, until it ends or the command no longer reads it. Then await the other's end.
+
+    When a connection is closed on which something is still to be read, the kernel drops what is still to be sent.
+    """
+    with pipe, contextlib.suppress(BrokenPipeError):
+        for _, data in received:
+            if not data:
+                break
+            while data:
+                data = data[pipe.write(data) :]
+    for _ in received:
+        pass
 
 
 def _relay(pipe: IO[bytes], stream: int, connection: socket.socket, sending: threading.Lock) -> None:

@@ -48,6 +48,26 @@ def test_each_host_has_a_loopback_and_two_interfaces_of_its_own(cluster):
     assert says(cluster, "ls /sys/class/net", "node1").split() == ["eth0", "eth1", "lo"]
 
 
+def test_hosts_have_the_names_and_slots_that_they_are_given():
+    with hosts.up(["ada", "bert"], slots=[1, 3]) as cluster:
+        assert cluster.hosts == ["ada", "bert"]
+        assert says(cluster, "cat /cluster/hostfile; ssh bert hostname") == "ada slots=1\nbert slots=3\nbert\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "slots", "said"),
+    [
+        (["ada", "head"], 1, "A host cannot be called 'head'"),
+        (["node-1"], 1, "A host cannot be called 'node-1'"),
+        (["ada", "ada"], [1, 1], "a name of its own"),
+        (["ada"], [1, 2], "the slots of each"),
+    ],
+)
+def test_wrong_names_and_slots_are_refused(names, slots, said):
+    with pytest.raises(hosts.HostsError, match=said):
+        hosts.up(names, slots=slots)
+
+
 @pytest.mark.parametrize(
     ("name", "interface", "other"), [("node2", "eth0", "eth1"), ("node2-management", "eth1", "eth0")]
 )
@@ -57,7 +77,7 @@ def test_a_name_leads_through_its_network(cluster, name, interface, other):
         return [int(count) for count in says(cluster, f"cat {' '.join(counts)}", "node2").split()]
 
     before = sent()
-    says(cluster, f"ssh {name} head -c 300000 /dev/zero")
+    says(cluster, f"ssh {name} head -c 3000000 /dev/zero")
     through, past = (after - first for after, first in zip(sent(), before, strict=True))
     assert through > 300000 and past < 30000
 

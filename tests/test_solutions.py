@@ -110,9 +110,15 @@ def test_no_stray_file_is_among_the_solutions():
     known |= {SOLUTIONS / f"imagenet_resnet50_{what}.py" for what in ("one_gpu", "solution")}
     known |= {SOLUTIONS / f"mnist_{what}.py" for what in ("multi_worker_solution", "horovod", "parameter_server")}
     known.add(SOLUTIONS / "parameter_server" / "worker_and_ps.py")
-    known |= {
-        SOLUTIONS / "hosts" / name for name in ("discover.sh", "fashion_mnist_elastic.py", "launch.sh", "where.py")
-    }
+    of_hosts = (
+        "discover.sh",
+        "fashion_mnist_elastic.py",
+        "fashion_mnist_elastic_starter.py",
+        "launch.sh",
+        "launch_elastic.sh",
+        "where.py",
+    )
+    known |= {SOLUTIONS / "hosts" / name for name in of_hosts}
     assert {path for kind in ("py", "sh") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
 
 

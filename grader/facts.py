@@ -295,4 +295,5 @@ class Ran(Struct):
     testimony: bytes = b""  # a Testimony, where there was a witness
 
 
+Recorded = TypeVar("Recorded", HorovodFacts, TaskFacts)  # in the process of the script
 Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts)

@@ -11,7 +11,19 @@ from typing import Generic, Literal
 
 import msgspec
 
-from grader.facts import ARGUMENTS, Answer, EndedFor, Error, Facts, HorovodFacts, LaunchFacts, Ran, Result, TaskFacts, Testimony
+from grader.facts import (
+    ARGUMENTS,
+    Answer,
+    EndedFor,
+    Error,
+    Facts,
+    HorovodFacts,
+    LaunchFacts,
+    Ran,
+    Result,
+    TaskFacts,
+    Testimony,
+)
 from grader.job import TaskType, Topology
 
 # What an error means, where a check has to know. Libraries say it in a class or, where an error crosses from C++, in a

@@ -141,12 +141,22 @@ def _sandbox(folder: Path, data_folder: Path) -> list[str]:
     files = ["--die-with-parent", *sandbox.shown(data_folder, readable), "--ro-bind", str(etc), "/etc"]
     files += ["--ro-bind-try", ALTERNATIVES, ALTERNATIVES, "--ro-bind", "/sys", "/sys"]
     files += ["--ro-bind", str(folder), str(folder)]
-    spaces = [*(f"--unshare-{kind}" for kind in ("user", "pid", "ipc", "uts", "net", "cgroup-try")), "--die-with-parent"]
+    spaces = [
+        *(f"--unshare-{kind}" for kind in ("user", "pid", "ipc", "uts", "net", "cgroup-try")),
+        "--die-with-parent",
+    ]
     spaces += ["--proc", "/proc", "--new-session", "--chdir", "/tmp"]
     closed = ["--remount-ro", "/dev", "--remount-ro", "/"]
     if os.geteuid():
         return [sandbox.bwrap(), *files, *spaces, *closed, "--"]
-    become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs", "--bounding-set=-all"]
+    become = [
+        "setpriv",
+        f"--reuid={user}",
+        f"--regid={user}",
+        "--clear-groups",
+        "--no-new-privs",
+        "--bounding-set=-all",
+    ]
     outer = [sandbox.bwrap(), *files, "--bind", "/proc", "/proc", *closed, "--"]
     return [*outer, *become, sandbox.bwrap(), "--dev-bind", "/", "/", *spaces, "--"]
 

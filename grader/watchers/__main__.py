@@ -1,6 +1,6 @@
 """The program that the sandbox for hosts starts: it reads a grader.job.Watch, and prints a grader.facts.Result.
 
-    python -m grader.watchers JOB
+python -m grader.watchers JOB
 """
 
 import importlib

@@ -56,7 +56,7 @@ class Scenario:
 SCENARIOS = {
     "uneven": Scenario({"zoe": 1, "adam": 3}),
     "failing": Scenario({"kim": 1, "lee": 1}, "fail", "10.78.0.0/24"),
-    "full": Scenario({"max": 1, "ida": 2}, None, fault="fill_disk"),
+    "full": Scenario({"otto": 1, "ida": 2}, None, fault="fill_disk"),
     "cut": Scenario({"ben": 1, "eva": 1}, "wait", fault="pull_cable"),
 }
 

@@ -1,6 +1,6 @@
 """Train a small network on Fashion-MNIST with Horovod, on hosts that come and go:
 
-    bash launch_elastic.sh hostfile -np 2 --min-np 1 --max-np 4 python fashion_mnist_elastic.py
+    bash launch_elastic.sh hostfile -np 1 --max-np 4 python fashion_mnist_elastic.py
 
 commits.csv in --log-dir gets a line for each commit: time, ranks, epoch, images seen in it, loss.
 """
@@ -23,6 +23,7 @@ parser.add_argument("--batch-size", type=int, default=32, help="images per step 
 parser.add_argument("--epochs", type=int, default=10)
 parser.add_argument("--base-lr", type=float, default=0.02, help="learning rate of one rank")
 parser.add_argument("--momentum", type=float, default=0.9)
+parser.add_argument("--weights", default=None, help="a file of numpy.savez with the weights to start from")
 parser.add_argument("--commit-steps", type=int, default=20, help="steps from one commit to the next")
 parser.add_argument("--data-dir", default=data.SHIPPED)
 parser.add_argument("--train-samples", type=int, default=None)
@@ -35,6 +36,8 @@ images = images.reshape(len(images), -1).astype("float32") / 255
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(512, activation="relu"), tf.keras.layers.Dense(10)])
 model.build((None, images.shape[1]))
+if args.weights:
+    model.set_weights(list(np.load(args.weights).values()))
 # TODO: Step 20: the number of ranks changes in mid-training, so this cannot be the rate of the whole training.
 rate = args.base_lr * hvd.size()
 optimizer = tf.keras.optimizers.SGD(learning_rate=rate, momentum=args.momentum)

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Train with elastic Horovod on those hosts of a cluster that answer, and say which ones are lost and which ones join:
 #
-#     bash launch_elastic.sh HOSTFILE -np 2 --min-np 1 --max-np 4 python fashion_mnist_elastic.py
+#     bash launch_elastic.sh HOSTFILE -np 1 --max-np 4 python fashion_mnist_elastic.py
 #
-# HOSTFILE has a line per host, such as `node1 slots=2`. All that follows it are arguments of horovodrun.
+# HOSTFILE has a line per host, such as `node1 slots=2`. All that follows it are arguments of horovodrun: the training
+# starts when there are hosts for -np ranks, and runs with --min-np to --max-np of them.
 #
 # The exit status is horovodrun's. When it is not 0, the last line names the hosts that do not answer.
 set -euo pipefail
@@ -34,31 +35,31 @@ trap clean_up EXIT  # also when a signal ends this script
 # horovodrun runs its discovery script every second, and does nothing else until that has ended. So the hosts are asked
 # here, and it reads only the answer. A host that is lost stays in its list: horovodrun sees the ranks fail, and does not
 # use their host again. A host that is taken off the list while another one joins can make it wait indefinitely.
-discover=$(dirname "${BASH_SOURCE[0]}")/discover.sh
-bash "$discover" | sort > "$work/answered"
-cp "$work/answered" "$work/hosts"
-[[ -s $work/hosts ]] || fail "no host of $1 answers"
-horovodrun --gloo --host-discovery-script "cat $work/hosts" "${@:2}" < /dev/null &
-job=$!
-
-while kill -0 "$job" 2> /dev/null; do
-    sleep 1
-    bash "$discover" | sort > "$work/answer"
-    for host in $(comm -23 "$work/answered" "$work/answer"); do
-        echo "launch_elastic.sh: ${host%:*} does not answer"
-    done
-    for host in $(comm -13 "$work/answered" "$work/answer"); do
-        echo "launch_elastic.sh: ${host%:*} answers now"
-    done
+look() {
+    bash "$(dirname "${BASH_SOURCE[0]}")/discover.sh" | sort > "$work/answer"
+    comm -23 "$work/answered" "$work/answer" | sed 's/^\(.*\):.*/launch_elastic.sh: \1 does not answer/'
+    comm -13 "$work/answered" "$work/answer" | sed 's/^\(.*\):.*/launch_elastic.sh: \1 answers now/'
     mv "$work/answer" "$work/answered"
     sort -u "$work/hosts" "$work/answered" > "$work/more"
     mv "$work/more" "$work/hosts"  # at once, so that horovodrun never reads half a list
+}
+
+touch "$work/hosts"
+sed 's/ *slots=/:/' "$1" | sort > "$work/answered"  # so that those which do not are named
+look
+[[ -s $work/hosts ]] || fail "no host of $1 answers"
+horovodrun --gloo --host-discovery-script "cat $work/hosts" "${@:2}" < /dev/null &
+job=$!
+while kill -0 "$job" 2> /dev/null; do
+    sleep 1
+    look
 done
 
 status=0
 wait "$job" || status=$?
 job=
 if ((status != 0)); then
-    silent=$(comm -23 "$work/hosts" <(bash "$discover" | sort) | sed 's/:.*//' | tr '\n' ' ')
+    look
+    silent=$(comm -23 "$work/hosts" "$work/answered" | sed 's/:.*//' | paste -sd ' ')
     fail "the training ended with status $status; hosts that do not answer: ${silent:-none}"
 fi

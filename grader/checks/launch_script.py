@@ -48,6 +48,8 @@ def ended(runs: LaunchRuns, step: int, seconds: float, script: str) -> Outcome:
         return ending.outcome("failed", step, message, int(line) if line.isdecimal() else None)
     started = f"{len(facts.ranks)} ranks were started" if facts.ranks else "no rank was started"
     said = f" It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
+    if ran.ended_for == "output":
+        return ending.outcome("failed", step, f"The script prints endlessly ({ran.topology}).")
     if ran.ended_for:
         met = "exchanged data, and ended" if facts.met else "have not all exchanged data with each other"
         rest = f", which {met}" if facts.ranks else ""

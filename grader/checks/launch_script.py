@@ -230,7 +230,7 @@ def lost(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | No
         return Finding(f"{message} Expected: it names {gone}, and ends.", line)
     if not ran.exit:
         return Finding(
-            f"The cable of {gone} was pulled, and the script ends with status 0. Expected: another one.", line
+            f"The cable of {gone} was pulled, and the script ends with status 0. Expected: another status.", line
         )
     if ran.facts.named != [gone]:
         others = " and ".join(name for name in ran.facts.named if name != gone)

@@ -95,7 +95,7 @@ class _Watched:
             file.write_text(text)
         (cluster.shared / SEEN).mkdir()
         lines = [f"{host}   slots={number}  # {number} to start here" for host, number in scenario.slots.items()]
-        (cluster.shared / "hostfile").write_text("\n".join(["# the hosts of this job", "", *lines]))
+        (cluster.shared / "hostfile").write_text("\n".join(["# the hosts of this job", "", *lines, ""]))
         self.before = self._received()
 
     def start(self) -> None:

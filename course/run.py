@@ -22,6 +22,7 @@ from course.steps import Step
 
 TIMEOUT = 900  # seconds per notebook
 
+SCRIPTS = sorted({f"*{Path(step.script).suffix}" for step in steps.STEPS})  # a learner's own
 LEFT = ("logs", "images", "cache", "results", "host-*")  # by an earlier run of the lesson in its own folder
 
 # The parameters of a notebook, besides ranks, profile and script. The notebooks' own values are those for CPUs.
@@ -144,7 +145,7 @@ def execute(
     with tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch:
         # The lesson's other files are copied, without a learner's own.
         shutil.copytree(
-            notebook.parent, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", *LEFT, ".*")
+            notebook.parent, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*SCRIPTS, *LEFT, ".*")
         )
         try:
             papermill.execute_notebook(

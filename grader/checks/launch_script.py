@@ -174,7 +174,7 @@ def staged(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
 @part.check(
     18,
     points=1,
-    asks=("start no rank at all if one host has no copy, and end with a status other than 0",),
+    asks=("Start no rank at all if one host has no copy, and end with a status other than 0",),
     hint="A command in the background has a status, too: wait returns it.",
 )
 def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:

@@ -25,7 +25,7 @@ from grader.facts import EndedFor, LaunchFacts, Result, SeenRank
 from grader.watchers import rank
 
 VARIABLES = {"RUN": "a run", "SEED": "7"}
-ARGUMENTS = ["--name", "two  words", "*", "$HOME"]
+ARGUMENTS = ["--name", "two  words", "a;b", "$HOME"]
 DATA = Path("/shared/the data")
 FILES = {"images/first": "some images", "labels": "some labels"}
 SEEN, GO = "seen", "go"  # the ranks' folder below the shared one, and their order

@@ -1,7 +1,5 @@
 """The checks of step 18, on made-up facts: what each one says, and what it leaves open."""
 
-import copy
-
 import pytest
 
 from course.steps import get

@@ -48,6 +48,8 @@ def ended(runs: LaunchRuns, step: int, seconds: float, script: str) -> Outcome:
         return ending.outcome("failed", step, message, int(line) if line.isdecimal() else None)
     started = f"{len(facts.ranks)} ranks were started" if facts.ranks else "no rank was started"
     said = f" It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
+    if ran.ended_for == "output":
+        return ending.outcome("failed", step, f"The script prints endlessly ({ran.topology}).")
     if ran.ended_for:
         met = "exchanged data, and ended" if facts.met else "have not all exchanged data with each other"
         rest = f", which {met}" if facts.ranks else ""
@@ -172,7 +174,7 @@ def staged(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
 @part.check(
     18,
     points=1,
-    asks=("start no rank at all if one host has no copy, and end with a status other than 0",),
+    asks=("Start no rank at all if one host has no copy, and end with a status other than 0",),
     hint="A command in the background has a status, too: wait returns it.",
 )
 def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
@@ -228,7 +230,7 @@ def lost(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | No
         return Finding(f"{message} Expected: it names {gone}, and ends.", line)
     if not ran.exit:
         return Finding(
-            f"The cable of {gone} was pulled, and the script ends with status 0. Expected: another one.", line
+            f"The cable of {gone} was pulled, and the script ends with status 0. Expected: another status.", line
         )
     if ran.facts.named != [gone]:
         others = " and ".join(name for name in ran.facts.named if name != gone)

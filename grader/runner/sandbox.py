@@ -199,7 +199,7 @@ def _forbid_namespaces() -> None:
     """Make a last user namespace, of this user alone, in which there can be no other: what --disable-userns does."""
     _checked(_libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))  # or the files below would not be the user's
     namespaces.unshare_user()
-    Path("/proc/sys/user/max_user_namespaces").write_text("0")
+    namespaces.forbid_users()
     _checked(_libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 
 
@@ -223,7 +223,7 @@ def _command(data_folder: Path, of_project: Sequence[str]) -> list[str]:
 
 
 def system() -> list[str]:
-    """Return what of the machine can be read in a sandbox: programs and libraries, those of the environment included."""
+    """Return what of the machine can be read in a sandbox: its programs and libraries, and the environment's."""
     # Not the whole of /usr: what a class hands in lies below /usr/local/share, if nbgrader is left as it is.
     prefixes = "/usr", "/usr/local", sys.base_prefix
     return [

@@ -25,14 +25,15 @@ from grader.facts import EndedFor, LaunchFacts, Result, SeenRank
 from grader.watchers import rank
 
 VARIABLES = {"RUN": "a run", "SEED": "7"}
-ARGUMENTS = ["--name", "two  words", "*", "$HOME"]
+ARGUMENTS = ["--name", "two  words", "a;b", "$HOME"]
 DATA = Path("/shared/the data")
 FILES = {"images/first": "some images", "labels": "some labels"}
 SEEN, GO = "seen", "go"  # the ranks' folder below the shared one, and their order
 PATIENCE = 20  # seconds until all ranks are up, or until the script ends by itself
 LATEST = 30  # seconds that a script may take to notice that a host is gone
 DISK = "32m"  # less than a file may have: a full one is a file
-OUTPUT = 20_000  # characters of what a script prints
+OUTPUT = 20_000  # characters kept of what a script prints
+FLOOD = 500_000  # bytes that no script prints
 PULSE = 0.05  # seconds between looks
 
 
@@ -94,7 +95,7 @@ class _Watched:
             file.write_text(text)
         (cluster.shared / SEEN).mkdir()
         lines = [f"{host}   slots={number}  # {number} to start here" for host, number in scenario.slots.items()]
-        (cluster.shared / "hostfile").write_text("\n".join(["# the hosts of this job", "", *lines]))
+        (cluster.shared / "hostfile").write_text("\n".join(["# the hosts of this job", "", *lines, ""]))
         self.before = self._received()
 
     def start(self) -> None:
@@ -111,7 +112,10 @@ class _Watched:
 
     def _read(self) -> None:
         while piece := os.read(self.process.output.fileno(), 65536):
-            self.printed = self.printed + piece if len(self.printed) < OUTPUT else self.printed
+            self.printed += piece
+            if len(self.printed) > FLOOD:
+                self.ended_for = "output"
+                return
 
     @property
     def over(self) -> bool:
@@ -128,8 +132,8 @@ class _Watched:
                 self.order("end")
                 return
             ready = [path.read_text() for path in (self.cluster.shared / SEEN).glob("ready-*")]
-            if len(ready) >= wanted:
-                self.facts.met = all(text == str(wanted) for text in ready)
+            if set(ready) == {str(len(ready))}:  # as many as each of them says that there are
+                self.facts.met = len(ready) == wanted
                 return
             time.sleep(PULSE)
 
@@ -151,6 +155,7 @@ class _Watched:
         seconds = time.monotonic() - self.disturbed
         if not self.over:
             self.ended_for = "time"
+        if self.ended_for:
             self.process.end()
         elif self.disturbed:
             self.facts.seconds = round(seconds, 1)
@@ -160,7 +165,8 @@ class _Watched:
         self.facts.ranks = list(self.ranks.values())
         printed = self.printed[self.told :].decode(errors="replace")
         self.facts.named = [host for host in self.scenario.slots if re.search(rf"\b{host}\b", printed)]
-        return Result(status, self.ended_for, "", self.printed.decode(errors="replace"), "", self.facts)
+        shown = self.printed[-OUTPUT:].decode(errors="replace")
+        return Result(status, self.ended_for, "", shown, "", self.facts)
 
     def _look(self) -> None:
         """Note ranks that were not seen before, once they have their data and have met the others."""

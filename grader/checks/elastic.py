@@ -54,7 +54,7 @@ part.ended = ended
     clusters=(JOINS, DIES),
     asks=(
         "again from the last commit when a rank is lost",
-        "so that the training continues with the ranks that are left",
+        "the training continues with the ranks that are left",
     ),
     hint="hvd.elastic.run calls the function again after HorovodInternalError, and after no other error.",
 )
@@ -108,7 +108,7 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
 @part.check(
     20,
     points=2,
-    asks=("that of one rank, multiplied by the number of ranks", "Set the learning rate whenever `train` is called"),
+    asks=("that of one rank, times the number of ranks", "Set the learning rate whenever `train` is called"),
     needs=(grows,),
     hint="optimizer.learning_rate.assign(), at the beginning of train: args.base_lr * hvd.size().",
 )
@@ -149,7 +149,7 @@ def once(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
     20,
     points=1,
     asks=(
-        "Commit after every `args.commit_steps` steps, and at the end of an epoch",
+        "Commit every `args.commit_steps` steps, and at the end of an epoch",
         "Rank 0 logs each commit before it is made",
     ),
     needs=(grows,),

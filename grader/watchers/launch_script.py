@@ -213,6 +213,7 @@ def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenRank:
 def _copied(root: Path, folder: Path) -> str:
     """Return whose the data are that a rank is pointed to: "own" of its host, "shared", or "none" or other ones."""
     place = Path(f"{root}{folder}")
-    if not place.is_dir() or any(not filecmp.cmp(place / path, Path(f"{root}{DATA}/{path}"), False) for path in FILES):
+    _, different, missing = filecmp.cmpfiles(place, Path(f"{root}{DATA}"), list(FILES), shallow=False)
+    if different or missing:
         return "none"
     return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"

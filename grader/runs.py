@@ -14,6 +14,7 @@ import msgspec
 from grader.facts import (
     ARGUMENTS,
     Answer,
+    ElasticFacts,
     EndedFor,
     Error,
     Facts,
@@ -110,6 +111,8 @@ TaskRank = Rank[TaskFacts]
 TaskRuns = Runs[TaskFacts]
 LaunchRank = Rank[LaunchFacts]
 LaunchRuns = Runs[LaunchFacts]
+ElasticRank = Rank[ElasticFacts]
+ElasticRuns = Runs[ElasticFacts]
 
 
 class GoneError(Exception):

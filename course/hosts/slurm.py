@@ -23,8 +23,7 @@ from course.hosts.cluster import Cluster, HostsError
 from course.hosts.layout import CLUSTER, HEAD
 
 PATIENCE = 60  # seconds until all nodes have to be idle; on two free cores it takes some four
-LOST = 12  # seconds without an answer after which a node is down. Slurm's default is 300.
-PARTITION = "all"
+LOST = 8  # seconds without an answer after which a node is down. Slurm's default is 300.
 
 FOLDER = CLUSTER / "slurm"  # for all hosts
 CONFIGURATION, KEY, EPILOG = FOLDER / "slurm.conf", FOLDER / "munge.key", FOLDER / "epilog"
@@ -53,14 +52,18 @@ Epilog={EPILOG}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
-# A node that does not answer is down after this time. When it answers again, it is given jobs again.
+# A node that has not answered for some seconds is down. When it answers again, it is given jobs again.
 SlurmdTimeout={LOST}
+MessageTimeout={LOST // 2 + 1}
 ReturnToService=2
 KillWait=10
 SchedulerParameters=bf_interval=1
 JobCompType=jobcomp/filetxt
 JobCompLoc={ENDED}
-PartitionName={PARTITION} Nodes=ALL Default=YES MaxTime=1-0
+# As on most clusters, a job is put back into the queue only if it says so.
+JobRequeue=0
+PartitionName=short Nodes=ALL MaxTime=00:10:00 PriorityTier=2
+PartitionName=long Nodes=ALL MaxTime=1-00:00:00 Default=YES
 """
 
 # Runs on each node of a job when the job has ended there; it has the job's number in its environment, too.

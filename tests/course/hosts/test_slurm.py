@@ -23,7 +23,7 @@ from course import hosts
 from course.hosts import slurm
 with hosts.up(["alpha", "beta"], slots=[1, 3]) as cluster, slurm.up(cluster) as scheduler:
     assert scheduler.states() == {"alpha": "idle", "beta": "idle"}
-    assert scheduler.ask("sinfo", "-h", "-N", "-o", "%N %c").split() == ["alpha", "1", "beta", "3"]
+    assert scheduler.ask("sinfo", "-h", "-N", "-p", "long", "-o", "%N %c").split() == ["alpha", "1", "beta", "3"]
     names = scheduler.ask("srun", "--nodes", "2", "sh", "-c", "hostname; id -u").split()
     assert sorted(names) == sorted(["alpha", "beta", *2 * [str(os.getuid())]]), names
     number = scheduler.submit("--nodes=2", "--output=/shared/%j.out", "--wrap", "srun hostname; exit 3")

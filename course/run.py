@@ -18,10 +18,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from course.steps import Step
+from course.steps import STEPS, Step
 
 TIMEOUT = 900  # seconds per notebook
 
+SCRIPTS = sorted({f"*{Path(step.script).suffix}" for step in STEPS})  # a learner's own
 LEFT = ("logs", "images", "cache", "results", "host-*")  # by an earlier run of the lesson in its own folder
 
 # The parameters of a notebook, besides ranks, profile and script. The notebooks' own values are those for CPUs.
@@ -144,7 +145,7 @@ def execute(
     with tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch:
         # The lesson's other files are copied, without a learner's own.
         shutil.copytree(
-            notebook.parent, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.py", *LEFT, ".*")
+            notebook.parent, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*SCRIPTS, *LEFT, ".*")
         )
         try:
             papermill.execute_notebook(

@@ -134,9 +134,9 @@ STEPS = (
     Step(
         18,
         "Several hosts",
-        "fashion_mnist_solution.py",
-        "fashion_mnist_solution.py",
-        "../../solutions/fashion_mnist_solution.py",
+        "hosts/launch_starter.sh",
+        "hosts/launch.sh",
+        "launch.sh",
     ),
     Step(101, "A program of your own to distribute", "fashion_mlp.py", "fashion_mlp_solution.py", "fashion_mlp.py"),
     Step(

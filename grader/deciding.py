@@ -16,11 +16,9 @@ from grader.checks import ending
 from grader.checks.part import NOT_RUN, Part
 from grader.facts import Ran
 from grader.report.data import Outcome, Status, first_failure
-from grader.runner import reading
 from grader.runner.reading import NoScriptError, Source
 from grader.runs import BrokenError, GoneError, Runs, read
 
-WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program uses one of these
 AGAIN = "The machine may have run out of memory: judge it again."
 UNFINISHED = "Correct as far as the program runs. Points are awarded once it runs to completion."
 
@@ -54,9 +52,7 @@ def decide(case: Case) -> Decision | None:
     """Return the decision; None where the script has to be run first."""
     part = checks.of(case.step)
     try:
-        source = reading.read(case.text)
-        if not any(map(source.mentions, WORKS)):
-            raise NoScriptError("The script never calls model.fit: is it another file?")
+        source = part.read(case.text)
     except NoScriptError as error:
         return failed(case.step, str(error), error.line)
     if not (case.ran and case.expected):
@@ -97,7 +93,7 @@ def undecided(step: int, why: str) -> Decision:
 def _compare(case: Case, part: Part[Any], source: Source, runs: Runs[Any], expected: Runs[Any]) -> Decision:
     """Compare what the ranks did with what the solution's did."""
     outcomes, explained = part.compare(case.step, runs, expected, source)
-    ended = ending.judge(runs, case.step, case.seconds, case.text)
+    ended = part.ended(runs, case.step, case.seconds, case.text)
     if ended.status == "failed":  # no step is done that breaks the program
         outcomes = [_unfinished(outcome) if outcome.step == case.step else outcome for outcome in outcomes]
     found = [*outcomes, ended] if explained else [ended, *outcomes]

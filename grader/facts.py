@@ -1,7 +1,7 @@
 """What a run leaves behind: one definition for the process that writes it and the one that validates it.
 
 The recorders in grader.sandboxed fill in HorovodFacts or TaskFacts. They run in the process of the script, so all that
-they send is untrusted: grader.runs validates it.
+they send is untrusted: grader.runs validates it. The watchers fill in LaunchFacts, from outside of the script.
 """
 
 from typing import Annotated, Literal, TypeVar
@@ -203,6 +203,32 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     error: Error | None = None
 
 
+# --- What a watcher sees of a script that starts others on hosts ------------------------------------------------------
+
+
+class SeenRank(Struct):
+    """A rank that a launch script started, as its host shows it."""
+
+    host: str
+    variables: dict[str, str | None]  # those that the script was given for the program
+    arguments: list[str]
+    data: str  # the folder that it is pointed to, or ""
+    copied: str  # whose disk the data there are on: "own" of its host, "shared", or "none" if they are not the same
+
+
+class LaunchFacts(Struct, forbid_unknown_fields=True):
+    """What a launch script did, seen from outside: see grader.watchers.launch_script."""
+
+    syntax: str = ""  # what bash says of it before it runs
+    ranks: list[SeenRank] = []
+    met: bool = False  # as many ranks as there are slots have exchanged data, all of them with each other
+    received: dict[str, int] = {}  # bytes on all hosts together, by interface
+    seconds: float | None = None  # from what happened to a host until the script ended by itself
+    named: list[str] = []  # hosts, in what it printed after that
+    left: list[str] = []  # hosts on which processes still run some seconds after its end
+    error: Error | None = None
+
+
 # --- What a rank tells a witness, and what the witness says ----------------------------------------------------------
 
 
@@ -269,4 +295,5 @@ class Ran(Struct):
     testimony: bytes = b""  # a Testimony, where there was a witness
 
 
-Facts = TypeVar("Facts", HorovodFacts, TaskFacts)
+Recorded = TypeVar("Recorded", HorovodFacts, TaskFacts)  # in the process of the script
+Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts)

@@ -82,6 +82,7 @@ class Topology(msgspec.Struct, frozen=True):
     witness: Witness | None = None
     learns: bool = False  # from weights that the judge draws, so that the accuracy reached is no matter of luck
     reference: bool = False  # the solution alone runs on it, for a script's runs to be compared with
+    watcher: str | None = None  # the module of grader.watchers that makes real hosts of it, and watches a script there
 
     @property
     def size(self) -> int:
@@ -91,6 +92,8 @@ class Topology(msgspec.Struct, frozen=True):
     @property
     def numbers(self) -> list[int]:
         """The ranks, or tasks, that are not a witness."""
+        if self.watcher:
+            return [0]  # the script itself, whatever it starts
         return [number for number in range(self.size) if not (self.witness and self.witness.rank == number)]
 
     @property
@@ -136,6 +139,15 @@ class Job(msgspec.Struct):
     seconds: float  # time limit for all topologies together
     topologies: tuple[Topology, ...]
     programs: dict[str, str]  # file name -> text of the solutions that do tasks in place of the script
+
+
+class Watch(msgspec.Struct):
+    """A script to run on hosts, and which watcher is to make and disturb them."""
+
+    watcher: str  # a module of grader.watchers
+    scenario: str  # the name of the topology
+    name: str  # of the script's file
+    script: str  # its text
 
 
 def flags(**values: object) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ c.GenerateAssignment.preprocessors = [release.Prepare, *GenerateAssignment.prepr
 c.ExchangeFactory.collect = intake.Collect
 c.ZipCollectApp.extractor_plugin = intake.Extract
 c.FileNameCollectorPlugin.named_regexp = intake.NAMES
-c.FileNameCollectorPlugin.valid_ext = [".ipynb", ".py"]
+c.FileNameCollectorPlugin.valid_ext = intake.SUFFIXES
 c.Autograde.pre_convert_hook = intake.before_autograde
 
 # Nothing of a submission is executed here: the judge runs the script in its sandbox. nbgrader would replace a learner's

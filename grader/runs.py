@@ -11,7 +11,19 @@ from typing import Generic, Literal
 
 import msgspec
 
-from grader.facts import ARGUMENTS, Answer, EndedFor, Error, Facts, HorovodFacts, Ran, Result, TaskFacts, Testimony
+from grader.facts import (
+    ARGUMENTS,
+    Answer,
+    EndedFor,
+    Error,
+    Facts,
+    HorovodFacts,
+    LaunchFacts,
+    Ran,
+    Result,
+    TaskFacts,
+    Testimony,
+)
 from grader.job import TaskType, Topology
 
 # What an error means, where a check has to know. Libraries say it in a class or, where an error crosses from C++, in a
@@ -96,6 +108,8 @@ HorovodRank = Rank[HorovodFacts]
 HorovodRuns = Runs[HorovodFacts]
 TaskRank = Rank[TaskFacts]
 TaskRuns = Runs[TaskFacts]
+LaunchRank = Rank[LaunchFacts]
+LaunchRuns = Runs[LaunchFacts]
 
 
 class GoneError(Exception):
@@ -138,7 +152,7 @@ def _rank(number: int, topology: Topology, result: Result, kind: type[Facts]) ->
     rank = Rank(
         number=number,
         host=number // topology.slots,
-        name=_name(number, [task.type for task in topology.tasks]),
+        name="The script" if topology.watcher else _name(number, [task.type for task in topology.tasks]),
         topology=topology.description,
         exit=result.exit,
         ended_for=result.ended_for,

@@ -94,6 +94,18 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "some images come twice and some not at all",
     ),
     16: ("The folder with the checkpoints is all that the two have in common.",),
+    18: (
+        "All hosts share this machine's cores",
+        "The rank counts over all hosts",
+        "A folder that all hosts see",
+        "The bytes are the same in all runs",
+        "an allreduce has each rank send all its gradients once",
+        "In the last run, all bytes arrive through `eth1`.",
+        "an interface that all hosts have",
+        "begins only when all ranks have met",
+        "The hostfile has comments",
+        "Ask each host whether it is still there",  # or notice in another way that it is not
+    ),
     101: (
         "trains another network on the images of the course",
         "It reads them with `tf.data`",

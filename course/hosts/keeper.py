@@ -49,6 +49,7 @@ class Keeper:
         self.hosts = {name: Host(name, number) for name, number in numbers(slots).items()}
         if os.geteuid():
             namespaces.unshare_user()
+            namespaces.forbid_users()  # in one more, programs on hosts would have rights over what they should not
         filesystem.make_root(slots)
         namespaces.unshare(namespaces.CLONE_NEWNET)
         network.make_switches()

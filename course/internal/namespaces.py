@@ -36,6 +36,11 @@ def unshare_user() -> None:
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
 
 
+def forbid_users() -> None:
+    """Permit no user namespace inside of this process's."""
+    Path("/proc/sys/user/max_user_namespaces").write_text("0")
+
+
 def setns(descriptor: int, kinds: int) -> None:
     """Move this process into the namespaces of these kinds that a file descriptor stands for, of a process or one."""
     _check(_libc.setns(descriptor, kinds), "setns")

@@ -13,9 +13,11 @@ from typing import Generic
 
 from course import steps
 from course.steps import Step
+from grader.checks import ending
 from grader.facts import Facts
 from grader.job import Topology
 from grader.report.data import Outcome, OutcomeStatus
+from grader.runner import reading
 from grader.runner.reading import Source
 from grader.runs import Runs
 
@@ -78,6 +80,9 @@ class Part(Generic[Facts]):
     # Returns a cluster with a witness as it is in the run of a number: each script is run with another, so that none
     # can know its arguments.
     vary: Callable[[Topology, int], Topology] = lambda cluster, draw: cluster
+    read: Callable[[str], Source] = reading.read_training  # raises NoScriptError where it is not such a script
+    # Returns the outcome of how a script ended, by its runs, the step, the time limit and its text.
+    ended: Callable[[Runs[Facts], int, float, str], Outcome] = ending.judge
 
     def check(
         self,

@@ -33,10 +33,12 @@ UNPACKED = 2 * LARGEST  # bytes of all that is taken from an archive
 
 # Names of downloads: alice.zip or alice_whatever.zip, with the two files somewhere inside, or alice_step_03.ipynb and
 # alice_fashion_mnist.py. A learner's name has no underscore.
-SCRIPTS = "|".join(sorted({re.escape(step.script.removesuffix(".py")) for step in steps.STEPS if step.has_exercise}))
+_PATHS = [Path(step.script) for step in steps.STEPS if step.has_exercise]
+SCRIPTS = "|".join(sorted({re.escape(path.stem) for path in _PATHS}))
+SUFFIXES = [".ipynb", *sorted({path.suffix for path in _PATHS})]
 NAMES = (
     r".*/extracted/(?P<student_id>[A-Za-z0-9][A-Za-z0-9.@-]*)(_[^/]*)?[/_]"
-    rf"(?P<file_id>step_\d\d|capstone_\d|{SCRIPTS})\.(ipynb|py)$"
+    rf"(?P<file_id>step_\d\d|capstone_\d|{SCRIPTS})\.({'|'.join(suffix[1:] for suffix in SUFFIXES)})$"
 )
 LEARNER = re.compile(r"[A-Za-z0-9][\w.@-]*")
 
@@ -226,7 +228,7 @@ class Extract(ExtractorPlugin):
             try:
                 if archive.is_symlink() or not archive.is_file() or not LEARNER.fullmatch(name):
                     raise OSError("it is not a regular file with a learner's name")
-                if archive.suffix in (".ipynb", ".py"):
+                if archive.suffix in SUFFIXES:
                     shutil.copyfile(archive, target, follow_symlinks=False)
                 elif zipfile.is_zipfile(archive):
                     _unzip(archive, target)

@@ -18,7 +18,7 @@ from course import data
 from course.steps import SOLUTIONS
 from grader.facts import Ran
 from grader.job import IMAGES, SHIPPED, Job, Order, Topology, side_by_side
-from grader.runner import sandbox, synthetic_data
+from grader.runner import sandbox, synthetic_data, watching
 from grader.runner.budget import LATER, TURN
 from grader.runner.server import ForkServer, ServerError
 
@@ -134,6 +134,8 @@ class Pool:
             OverrunError: it outlasted its time, or took its sandbox down.
             NoVerdictError: no fork server or no sandbox could be had, or a witness ended.
         """
+        if all(topology.watcher for topology in topologies):
+            return self._watch(script, name, topologies, seconds, begins)
         witnessed = next((topology for topology in topologies if topology.witness), None)
         with self._in_use(), self._room(witnessed) as (order, folder):  # made while the fork server imports
             server = self._ready(OF_RUNS)
@@ -150,6 +152,19 @@ class Pool:
         if witnessed and not found[1]:  # it testifies whatever the script does, unless something ended it
             raise NoVerdictError("The course's own rank, next to which the script trains, has ended: judge it again.")
         return Ran(*found)
+
+    def _watch(
+        self, script: str, name: str, topologies: Sequence[Topology], seconds: float, begins: Callable[[str], object]
+    ) -> Ran:
+        """Do as run() does on real hosts, which need no fork server."""
+        begins("; ".join(topology.description for topology in topologies))
+        try:
+            with _no_verdict():
+                return Ran(watching.run(script, name, topologies, seconds, self.data, self.sandboxed))
+        except watching.LateError as error:
+            raise OverrunError(str(error)) from None
+        except watching.WatchError as error:
+            raise NoVerdictError(str(error)) from None
 
     def _ready(self, module: str) -> ForkServer:
         """Return a fork server that has imported.

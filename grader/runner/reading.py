@@ -7,6 +7,7 @@ from pathlib import Path
 from grader.runner import uses
 
 LARGEST = 64_000  # bytes of a script: some four times those of the course's longest
+WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program uses one of these
 DEEPEST = 100  # parts of a script within each other
 
 
@@ -93,7 +94,7 @@ def load(path: Path) -> str:
     if len(raw) > LARGEST:
         raise NoScriptError(f"The file is larger than {LARGEST // 1000} kB. A script is not.")
     if b"\0" in raw:
-        raise NoScriptError("The file is binary, not a Python script.")
+        raise NoScriptError("The file is binary, not a script.")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -118,6 +119,18 @@ def read(text: str) -> Source:
     if _is_deep(tree):
         raise NoScriptError(f"The file has expressions or blocks nested more than {DEEPEST} deep. A script has not.")
     return Source(text, tree, uses.out_of_place(tree))
+
+
+def read_training(text: str) -> Source:
+    """Parse a script that trains or evaluates a model by Keras' functions, as most lessons' programs do.
+
+    Raises:
+        NoScriptError: it is not Python, or calls none of these functions.
+    """
+    source = read(text)
+    if not any(map(source.mentions, WORKS)):
+        raise NoScriptError("The script never calls model.fit: is it another file?")
+    return source
 
 
 def _is_deep(tree: ast.Module) -> bool:

@@ -34,13 +34,11 @@ from course.internal.namespaces import (
     CLONE_NEWUTS,
 )
 from course.steps import ROOT
+from grader.limits import ADDRESS_SPACE, FILE_SIZE, PROCESSES
 from grader.runner import syscalls
 
 WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
 SEMAPHORES = 2**20  # bytes of another one, where threads that Python's multiprocessing starts keep theirs
-ADDRESS_SPACE = 6 * 2**30  # bytes per process
-FILE_SIZE = 64 * 2**20  # bytes per file
-PROCESSES = 1000  # threads count too: TensorFlow starts some forty a rank, and more in each server of a cluster
 
 FIRST_USER = 2**20  # throw-away users are numbered from here, as root makes them: one a sandbox, so that none shares
 # another's count of processes
@@ -201,7 +199,7 @@ def _forbid_namespaces() -> None:
     """Make a last user namespace, of this user alone, in which there can be no other: what --disable-userns does."""
     _checked(_libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))  # or the files below would not be the user's
     namespaces.unshare_user()
-    Path("/proc/sys/user/max_user_namespaces").write_text("0")
+    namespaces.forbid_users()
     _checked(_libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 
 
@@ -212,29 +210,44 @@ def _checked(result: int) -> None:
 
 def _command(data_folder: Path, of_project: Sequence[str]) -> list[str]:
     """Return bubblewrap's command line, up to the program that is to run inside."""
-    readable = [
-        *("/lib", "/lib64", "/bin"),
-        # Not the whole of /usr: what a class hands in lies below /usr/local/share, if nbgrader is left as it is.
-        *(f"{prefix}/{name}" for prefix in ("/usr", "/usr/local", sys.base_prefix) for name in ("bin", "lib", "lib64")),
-        sys.prefix,
-        *(str(ROOT / path) for path in of_project),
-    ]
+    readable = [*system(), *(str(ROOT / path) for path in of_project)]
     namespaces = ["--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
     options = [*namespaces, "--die-with-parent", "--new-session", "--clearenv"]
     options += ["--hostname", "127.0.0.1"]  # gloo looks its own name up
-    # First, since the course itself may lie in it.
-    options += ["--perms", "1777", "--size", str(WRITABLE), "--tmpfs", "/tmp"]
-    for folder in sorted({str(parent) for path in [*readable, data.SHIPPED] for parent in Path(path).parents} - {"/"}):
-        options += ["--perms", "0755", "--dir", folder]  # or they would be closed to the throw-away user
-    for path in readable:
-        options += ["--ro-bind-try", path, path]
-    options += ["--ro-bind", str(data_folder), data.SHIPPED]
-    options += ["--proc", "/proc", "--dev", "/dev"]
-    options += ["--perms", "1777", "--size", str(SEMAPHORES), "--tmpfs", "/dev/shm"]
+    options += shown(data_folder, readable)
+    options += ["--proc", "/proc"]
     options += ["--remount-ro", "/dev", "--remount-ro", "/"]  # each is a tmpfs, that is, memory
     if os.geteuid():
         options += ["--unshare-user", "--disable-userns"]
     return [bwrap(), *options, "--chdir", "/tmp"]
+
+
+def system() -> list[str]:
+    """Return what of the machine can be read in a sandbox: its programs and libraries, and the environment's."""
+    # Not the whole of /usr: what a class hands in lies below /usr/local/share, if nbgrader is left as it is.
+    prefixes = "/usr", "/usr/local", sys.base_prefix
+    return [
+        *("/lib", "/lib64", "/bin"),
+        *(f"{prefix}/{name}" for prefix in prefixes for name in ("bin", "lib", "lib64")),
+        sys.prefix,
+    ]
+
+
+def shown(data_folder: Path, readable: Sequence[str]) -> list[str]:
+    """Return bubblewrap's options for the files inside: these and the data to read, and small tmpfs to write to.
+
+    Args:
+        data_folder: what stands in the place of the course's own data.
+        readable: paths.
+    """
+    # First, since the course itself may lie in it.
+    options = ["--perms", "1777", "--size", str(WRITABLE), "--tmpfs", "/tmp"]
+    for folder in sorted({str(parent) for path in [*readable, data.SHIPPED] for parent in Path(path).parents} - {"/"}):
+        options += ["--perms", "0755", "--dir", folder]  # or they would be closed to the throw-away user
+    for path in readable:
+        options += ["--ro-bind-try", path, path]
+    options += ["--ro-bind", str(data_folder), data.SHIPPED, "--dev", "/dev"]
+    return [*options, "--perms", "1777", "--size", str(SEMAPHORES), "--tmpfs", "/dev/shm"]
 
 
 def environment() -> dict[str, str]:

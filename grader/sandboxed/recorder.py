@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Generic
 import msgspec
 import numpy as np
 
-from grader.facts import ARGUMENTS, Error, Facts
+from grader.facts import ARGUMENTS, Error, Recorded
 
 # Directions for as many values as the lesson's smallest network has; more values use them over again.
 # Made here, once, so that the ranks, which are forks, share them.
@@ -31,16 +31,16 @@ DIRECTIONS = np.random.default_rng(0).standard_normal((16, 2**18))
 SALT = 0x5E3779B1  # any odd number: hashes then differ in all that scripts make of them
 
 
-class Recorder(Generic[Facts]):
+class Recorder(Generic[Recorded]):
     """Records what one script does in one process, as facts. The latest recorder of a process is kept at hand."""
 
     latest: ClassVar["Recorder[Any]"]
     names: dict[str, Any] = {}  # noqa: RUF012  what the script finds in the place of built-in functions
 
-    def __init__(self, script: str, rank: int, board: mmap.mmap, facts: Facts):
+    def __init__(self, script: str, rank: int, board: mmap.mmap, facts: Recorded):
         """Record this script. The board, shared with the supervisor, shows the collective that the rank is in."""
         self.script, self.rank, self.board = script, rank, board
-        self.facts: Facts = facts
+        self.facts: Recorded = facts
         Recorder.latest = self
 
     def note(self, event: str) -> None:

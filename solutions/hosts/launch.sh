@@ -23,6 +23,7 @@ for name in DATA DATA_NETWORK RUN SEED; do
     [[ -v $name ]] || fail "set the variable $name; the first lines of this file say what it is for"
 done
 
+program=("${@:2}")
 work=$(mktemp -d)
 job=
 clean_up() {
@@ -33,7 +34,6 @@ trap clean_up EXIT  # also when a signal ends this script: a scheduler that ends
 
 # mpirun does not read every comment in a hostfile, so it gets one without comments.
 sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1" > "$work/hostfile"
-program=("${@:2}")
 mapfile -t hosts < <(awk '{print $1}' "$work/hostfile")
 
 # Before any rank starts, copy the data to all hosts at once. The quotes of %q protect the paths from the other shell.

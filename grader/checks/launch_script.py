@@ -1,0 +1,253 @@
+"""The part of launch.sh, step 18: a script that starts a program on all hosts of a cluster.
+
+It runs on hosts that it has never seen, and starts a small program of the judge's there. What it is judged by is seen
+from outside of it: see grader.watchers.launch_script.
+"""
+
+from collections import Counter
+
+from grader.checks import ending
+from grader.checks.part import Finding, Part
+from grader.facts import LaunchFacts
+from grader.job import Topology
+from grader.report.data import Outcome
+from grader.runner import shell
+from grader.runner.reading import Source
+from grader.runs import LaunchRank, LaunchRuns
+
+part = Part("launch.sh", "hosts/launch.sh", LaunchFacts, read=shell.read)
+
+
+def _cluster(name: str, description: str, hosts: int, reserved: bool = True) -> Topology:
+    return Topology(name, description, hosts, 1, 0, reserved=reserved, watcher="launch_script")
+
+
+UNEVEN = _cluster("uneven", "2 hosts with 1 and 3 slots", 2, reserved=False)
+FAILING = _cluster("failing", "2 hosts, on one of which a rank fails", 2)
+FULL = _cluster("full", "2 hosts, one of which has a full disk", 2)
+CUT = _cluster("cut", "2 hosts, one of which loses its cable", 2)
+
+DATA, MANAGEMENT = "eth0", "eth1"  # interfaces
+MPIRUN = "mpirun", "mpiexec", "prterun"
+LATEST = 30  # seconds in which a host that is lost has to be noticed
+LAST = 300  # characters of what a script printed last
+
+
+def _of(runs: LaunchRuns, cluster: Topology) -> LaunchRank:
+    """Return the script as it ran on a cluster."""
+    return (runs.topologies | runs.reserved)[cluster.name][0]
+
+
+def ended(runs: LaunchRuns, step: int, seconds: float, script: str) -> Outcome:
+    """Return how the script ended where nothing happens to the hosts."""
+    ran = _of(runs, UNEVEN)
+    facts = ran.facts
+    if facts.syntax:
+        line = facts.syntax.partition("line ")[2].partition(":")[0]
+        message = f"The script is not valid bash: {facts.syntax.splitlines()[0]}"
+        return ending.outcome("failed", step, message, int(line) if line.isdecimal() else None)
+    started = f"{len(facts.ranks)} ranks were started" if facts.ranks else "no rank was started"
+    said = f" It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
+    if ran.ended_for == "output":
+        return ending.outcome("failed", step, f"The script prints endlessly ({ran.topology}).")
+    if ran.ended_for:
+        met = "exchanged data, and ended" if facts.met else "have not all exchanged data with each other"
+        rest = f", which {met}" if facts.ranks else ""
+        message = f"The script does not end ({ran.topology}): {started}{rest}.{said}"
+        return ending.outcome("failed", step, message)
+    if ran.exit:
+        message = f"The script ends with status {ran.exit} ({ran.topology}); {started}. Expected: 0.{said}"
+        return ending.outcome("failed", step, message)
+    if not facts.ranks:
+        return ending.outcome("failed", step, f"The script ends without starting a rank ({ran.topology}).{said}")
+    return ending.outcome("passed", step, "Correct.")
+
+
+part.ended = ended
+
+
+def _no_rank(ran: LaunchRank) -> Finding | None:
+    """Return why there is nothing to see, where a script started no rank."""
+    return None if ran.facts.ranks else Finding(f"Not checked: no rank was started ({ran.topology}).", untold=True)
+
+
+@part.check(
+    18,
+    points=2,
+    clusters=(UNEVEN, FAILING, FULL, CUT),
+    asks=("Start as many ranks on each host as it has slots",),
+    hint="mpirun reads the slots from the file that --hostfile names, but not every comment in it.",
+)
+def ranks(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
+    """On each host, as many ranks are started as the hostfile says."""
+    ran = _of(runs, UNEVEN)
+    nothing = _no_rank(ran)
+    if nothing:
+        return nothing
+    found, wanted = (Counter(rank.host for rank in _of(each, UNEVEN).facts.ranks) for each in (runs, expected))
+    if found != wanted:
+        where = _listed(found)
+        message = f"Ranks were started on these hosts ({ran.topology}): {where}. Expected: {_listed(wanted)}."
+        return Finding(message, source.line_of(*MPIRUN))
+    if not ran.facts.met:
+        message = f"{len(ran.facts.ranks)} ranks were started, and never exchanged data with each other."
+        return Finding(f"{message} Expected: one job of all ranks.", source.line_of(*MPIRUN))
+    return None
+
+
+@part.check(
+    18,
+    points=1,
+    asks=("Pass the program's arguments on as they are",),
+    hint='"${array[@]}", in quotes, is one word per element; $* and ${array[@]} without quotes are not.',
+)
+def arguments(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
+    """Each rank has the arguments that the script was given for the program."""
+    ran = _of(runs, UNEVEN)
+    wanted = _of(expected, UNEVEN).facts.ranks[0].arguments
+    for rank in ran.facts.ranks:
+        if rank.arguments != wanted:
+            message = f"A rank on {rank.host} has the arguments {rank.arguments}. Expected: {wanted}."
+            return Finding(message, source.line_of("program", *MPIRUN))
+    return _no_rank(ran)
+
+
+@part.check(
+    18,
+    points=1,
+    asks=("`RUN` and `SEED` reach every rank",),
+    hint="mpirun has an option for each variable that is to travel.",
+)
+def variables(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
+    """The variables RUN and SEED reach every rank, on all hosts."""
+    ran = _of(runs, UNEVEN)
+    wanted = _of(expected, UNEVEN).facts.ranks[0].variables
+    for rank in ran.facts.ranks:
+        for name, value in rank.variables.items():
+            if value != wanted[name]:
+                has = "does not have" if value is None else f"has '{value}' in"
+                message = f"A rank on {rank.host} {has} the variable {name}. Expected: '{wanted[name]}'."
+                return Finding(message, source.line_of(name, *MPIRUN))
+    return _no_rank(ran)
+
+
+@part.check(
+    18,
+    points=2,
+    asks=("over the network that `DATA_NETWORK` names, and over no other",),
+    hint="btl_tcp_if_include takes a network such as 10.77.0.0/24, too.",
+)
+def network(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
+    """Tensors travel over the network that DATA_NETWORK names."""
+    for cluster, right, wrong in ((UNEVEN, DATA, MANAGEMENT), (FAILING, MANAGEMENT, DATA)):
+        ran, sent = _of(runs, cluster), _of(expected, cluster).facts.received
+        if not ran.facts.met:
+            message = f"Not checked: the ranks never exchanged data ({ran.topology})."
+            return Finding(message, source.line_of(*MPIRUN), untold=True)
+        received = ran.facts.received
+        if received.get(right, 0) < sent[right] / 2 or received.get(wrong, 0) > sent[right] / 8:
+            kilobytes = {name: received.get(name, 0) // 1000 for name in (right, wrong)}
+            message = f"The hosts received {kilobytes[wrong]} kB through {wrong}, and {kilobytes[right]} kB through "
+            message += f"{right}, whose network DATA_NETWORK names ({ran.topology}). Expected: tensors through {right}."
+            return Finding(message, source.line_of("btl_tcp_if_include", *MPIRUN))
+    return None
+
+
+@part.check(
+    18,
+    points=1,
+    asks=("copy the folder `DATA` to each host's own disk", "`DATA` names the copy"),
+    hint="ssh runs cp on each host. /scratch is the host's own disk. Then mpirun passes DATA on with another value.",
+)
+def staged(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
+    """DATA points each rank to a copy of the data on its own host's disk."""
+    ran = _of(runs, UNEVEN)
+    for rank in ran.facts.ranks:
+        if rank.copied != "own":
+            place = f"the folder '{rank.data}'" if rank.data else "no folder"
+            why = ", which all hosts share" if rank.copied == "shared" else ", where the data are not" * bool(rank.data)
+            message = f"A rank on {rank.host} is pointed to {place} by DATA{why}. Expected: a copy of all data on the "
+            return Finding(f"{message}host's own disk, /scratch.", source.line_of("DATA", *MPIRUN))
+    return _no_rank(ran)
+
+
+@part.check(
+    18,
+    points=1,
+    asks=("Start no rank at all if one host has no copy, and end with a status other than 0",),
+    hint="A command in the background has a status, too: wait returns it.",
+)
+def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
+    """No rank starts if a host has no copy of the data."""
+    ran = _of(runs, FULL)
+    line = source.line_of("cp", "rsync", "scp", *MPIRUN)
+    if ran.facts.ranks:
+        hosts = _listed(Counter(rank.host for rank in ran.facts.ranks))
+        message = f"One host has no room for the data ({ran.topology}), and ranks were started all the same: {hosts}."
+        return Finding(f"{message} Expected: none.", line)
+    if ran.ended_for:
+        return Finding(f"One host has no room for the data ({ran.topology}), and the script does not end.", line)
+    if not ran.exit:
+        message = f"One host has no room for the data ({ran.topology}), and the script ends with status 0."
+        return Finding(f"{message} Expected: another status, so that whoever started it knows.", line)
+    return staged(runs, expected, source) and Finding("Not checked until each host has a copy.", untold=True)
+
+
+@part.check(
+    18,
+    points=1,
+    asks=("if a rank fails, another status than 0",),
+    hint="After `wait PID`, $? has the status of that process. `|| true` throws it away.",
+)
+def status(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
+    """The script ends with a status other than 0 if a rank fails, and leaves no rank behind."""
+    ran = _of(runs, FAILING)
+    if not ran.facts.met:
+        return Finding(f"Not checked: the ranks never exchanged data ({ran.topology}).", untold=True)
+    if ran.ended_for:
+        return Finding(f"A rank fails with status 3, and the script does not end ({ran.topology}).")
+    if not ran.exit:
+        message = f"A rank fails with status 3, and the script ends with status 0 ({ran.topology})."
+        return Finding(f"{message} Expected: another status.", source.line_of("wait", *MPIRUN))
+    return _left(ran, "A rank fails")
+
+
+@part.check(
+    18,
+    points=1,
+    asks=("print its name within 30 s, end the ranks on the other hosts, and end with a status other than 0",),
+    hint="ssh to a host that is gone does not return for long: timeout ends it. Who looks while mpirun runs?",
+)
+def lost(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
+    """A host that no longer answers is named, and the ranks on the others end."""
+    ran = _of(runs, CUT)
+    gone = _of(expected, CUT).facts.named[-1]
+    if not ran.facts.met:
+        return Finding(f"Not checked: the ranks never exchanged data ({ran.topology}).", untold=True)
+    line = source.line_of("kill", "timeout", *MPIRUN)
+    if ran.ended_for or ran.facts.seconds is None:
+        message = f"The cable of {gone} was pulled, and the script still runs {LATEST} s later."
+        return Finding(f"{message} Expected: it names {gone}, and ends.", line)
+    if not ran.exit:
+        return Finding(
+            f"The cable of {gone} was pulled, and the script ends with status 0. Expected: another status.", line
+        )
+    if ran.facts.named != [gone]:
+        others = " and ".join(name for name in ran.facts.named if name != gone)
+        printed = f"{others} as well" if gone in ran.facts.named else others or "no host's name"
+        message = f"The cable of {gone} was pulled, and the script prints {printed}. Expected: {gone}, the lost host."
+        return Finding(message, line)
+    return _left(ran, f"The cable of {gone} was pulled")
+
+
+def _left(ran: LaunchRank, what: str) -> Finding | None:
+    """Return a Finding where processes are left on hosts after the script has ended."""
+    if not ran.facts.left:
+        return None
+    hosts = " and ".join(ran.facts.left)
+    return Finding(f"{what}, the script ends, and processes still run on {hosts} 5 s later. Expected: none.")
+
+
+def _listed(counts: Counter[str]) -> str:
+    """Return how many there are on each host."""
+    return ", ".join(f"{number} on {host}" for host, number in sorted(counts.items())) or "none"

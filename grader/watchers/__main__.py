@@ -1,0 +1,39 @@
+"""The program that the sandbox for hosts starts: it reads a grader.job.Watch, and prints a grader.facts.Result.
+
+python -m grader.watchers JOB
+"""
+
+import importlib
+import json
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from grader.job import Watch
+from grader.limits import ADDRESS_SPACE, FILE_SIZE, PROCESSES
+
+
+def main(job_file: Path) -> None:
+    """Watch the script of a job on the hosts of one cluster."""
+    for limit, value in (
+        (resource.RLIMIT_AS, ADDRESS_SPACE),
+        (resource.RLIMIT_FSIZE, FILE_SIZE),
+        (resource.RLIMIT_NPROC, PROCESSES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(limit, (value, value))
+    job = msgspec.json.decode(job_file.read_bytes(), type=Watch)
+    watcher = importlib.import_module(f"grader.watchers.{job.watcher}")
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, job.name)
+        script.write_text(job.script)
+        script.chmod(0o755)
+        seen = watcher.watch(job.scenario, script)
+    json.dump(msgspec.to_builtins(seen), sys.stdout)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

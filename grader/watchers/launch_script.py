@@ -1,0 +1,218 @@
+"""Watches a launch script: what it starts on which host, what the ranks are given, and how it ends.
+
+All of it is seen from outside: processes by the hosts' process namespaces, files by their mounts, bytes by the
+counters of their interfaces. What the script prints is searched for names of hosts only.
+"""
+
+import contextlib
+import filecmp
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from course import hosts
+from course.hosts.cluster import Cluster
+from course.internal.reaper import Reaped
+from grader.facts import EndedFor, LaunchFacts, Result, SeenRank
+from grader.watchers import rank
+
+VARIABLES = {"RUN": "a run", "SEED": "7"}
+ARGUMENTS = ["--name", "two  words", "a;b", "$HOME"]
+DATA = Path("/shared/the data")
+FILES = {"images/first": "some images", "labels": "some labels"}
+SEEN, GO = "seen", "go"  # the ranks' folder below the shared one, and their order
+PATIENCE = 20  # seconds until all ranks are up, or until the script ends by itself
+LATEST = 30  # seconds that a script may take to notice that a host is gone
+DISK = "32m"  # less than a file may have: a full one is a file
+OUTPUT = 20_000  # characters kept of what a script prints
+FLOOD = 500_000  # bytes that no script prints
+PULSE = 0.05  # seconds between looks
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Hosts, and what happens to them.
+
+    Attributes:
+        slots: of each host, in the order of the hostfile.
+        order: what the ranks do when all are up: see grader.watchers.rank. Without one, no rank is waited for.
+        network: that tensors are to be exchanged over.
+        fault: what is done to the last host: a method of Cluster. With an order, when all ranks are up.
+    """
+
+    slots: dict[str, int]
+    order: str | None = "end"
+    network: str = "10.77.0.0/24"
+    fault: str | None = None
+
+
+SCENARIOS = {
+    "uneven": Scenario({"zoe": 1, "adam": 3}),
+    "failing": Scenario({"kim": 1, "lee": 1}, "fail", "10.78.0.0/24"),
+    "full": Scenario({"otto": 1, "ida": 2}, None, fault="fill_disk"),
+    "cut": Scenario({"ben": 1, "eva": 1}, "wait", fault="pull_cable"),
+}
+
+
+def watch(name: str, script: Path) -> Result:
+    """Run a launch script in a scenario, and return how it ended, with LaunchFacts."""
+    scenario = SCENARIOS[name]
+    with hosts.up(list(scenario.slots), slots=list(scenario.slots.values()), disk=DISK) as cluster:
+        watched = _Watched(cluster, scenario, script)
+        if scenario.fault and not scenario.order:
+            watched.disturb()
+        watched.start()
+        watched.until_up()
+        if scenario.order and not watched.over:
+            if scenario.fault:
+                watched.disturb()
+            watched.order(scenario.order)
+        return watched.until_end()
+
+
+class _Watched:
+    """A launch script that runs, and what was seen of it."""
+
+    def __init__(self, cluster: Cluster, scenario: Scenario, script: Path):
+        self.cluster, self.scenario, self.script = cluster, scenario, script
+        self.ranks: dict[int, SeenRank] = {}  # by process
+        self.facts = LaunchFacts()
+        self.printed = b""
+        self.disturbed = 0.0  # when
+        self.told = 0  # bytes printed until then
+        self.ended_for: EndedFor | None = None
+        for path, text in FILES.items():
+            file = cluster.shared / DATA.name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        (cluster.shared / SEEN).mkdir()
+        lines = [f"{host}   slots={number}  # {number} to start here" for host, number in scenario.slots.items()]
+        (cluster.shared / "hostfile").write_text("\n".join(["# the hosts of this job", "", *lines, ""]))
+        self.before = self._received()
+
+    def start(self) -> None:
+        """Start the script on the head, and read what it prints."""
+        program = [sys.executable, rank.__file__, f"/shared/{SEEN}", *ARGUMENTS]
+        variables = VARIABLES | {"DATA": str(DATA), "DATA_NETWORK": self.scenario.network}
+        checked = subprocess.run(["bash", "-n", str(self.script)], capture_output=True, text=True, check=False)
+        self.facts.syntax = checked.stderr.replace(str(self.script), self.script.name)[:1000]
+        self.process: Reaped = self.cluster.start(
+            ["bash", str(self.script), "/shared/hostfile", *program], variables=variables
+        )
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        while piece := os.read(self.process.output.fileno(), 65536):
+            self.printed += piece
+            if len(self.printed) > FLOOD:
+                self.ended_for = "output"
+                return
+
+    @property
+    def over(self) -> bool:
+        """Whether the script and all that it keeps on the head have ended."""
+        return not self.reader.is_alive()
+
+    def until_up(self) -> None:
+        """Look at the hosts until as many ranks as there are slots have exchanged data, or none more can come."""
+        deadline = time.monotonic() + PATIENCE
+        wanted = sum(self.scenario.slots.values())
+        while not self.over and time.monotonic() < deadline:
+            self._look()
+            if self.ranks and not self.scenario.order:  # though they should not have started
+                self.order("end")
+                return
+            ready = [path.read_text() for path in (self.cluster.shared / SEEN).glob("ready-*")]
+            if set(ready) == {str(len(ready))}:  # as many as each of them says that there are
+                self.facts.met = len(ready) == wanted
+                return
+            time.sleep(PULSE)
+
+    def order(self, what: str) -> None:
+        """Tell the ranks how to continue."""
+        new = self.cluster.shared / SEEN / f"{GO}.new"
+        new.write_text(what)
+        new.rename(new.with_suffix(""))
+
+    def disturb(self) -> None:
+        """Do to the last host what the scenario says."""
+        self.told, self.disturbed = len(self.printed), time.monotonic()
+        assert self.scenario.fault
+        getattr(self.cluster, self.scenario.fault)(list(self.scenario.slots)[-1])
+
+    def until_end(self) -> Result:
+        """Wait until the script has ended, or end it, and return how it did and what was seen."""
+        self.reader.join(LATEST if self.scenario.fault else PATIENCE)
+        seconds = time.monotonic() - self.disturbed
+        if not self.over:
+            self.ended_for = "time"
+        if self.ended_for:
+            self.process.end()
+        elif self.disturbed:
+            self.facts.seconds = round(seconds, 1)
+        status = self.process.wait()
+        self.facts.received = dict(self._received() - self.before)
+        self.facts.left = [] if self.ended_for else self._left()
+        self.facts.ranks = list(self.ranks.values())
+        printed = self.printed[self.told :].decode(errors="replace")
+        self.facts.named = [host for host in self.scenario.slots if re.search(rf"\b{host}\b", printed)]
+        shown = self.printed[-OUTPUT:].decode(errors="replace")
+        return Result(status, self.ended_for, "", shown, "", self.facts)
+
+    def _look(self) -> None:
+        """Note ranks that were not seen before, once they have their data and have met the others."""
+        for host, processes in self.cluster.processes().items():
+            for process in processes:
+                with contextlib.suppress(psutil.Error, OSError):
+                    words = process.cmdline()
+                    if process.pid not in self.ranks and rank.__file__ in words[1:2]:
+                        self.ranks[process.pid] = _seen(host, process, words[3:])
+
+    def _left(self) -> list[str]:
+        """Return what still runs on hosts that can be reached, some seconds after the script has ended."""
+        away = list(self.scenario.slots)[-1] if self.disturbed and self.scenario.order else None
+        found = [
+            (host, process)
+            for host, processes in self.cluster.processes().items()
+            for process in processes
+            if host != away
+        ]
+        alive = psutil.wait_procs([process for _, process in found], timeout=5)[1]
+        return sorted({host for host, process in found if process in alive})
+
+    def _received(self) -> Counter[str]:
+        """Return the bytes that all hosts have received so far, by interface."""
+        found = Counter[str]()
+        for host in self.scenario.slots:
+            found.update(self.cluster.received(host))
+        return found
+
+
+def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenRank:
+    """Return what a rank was given, by its process.
+
+    Raises:
+        psutil.Error, OSError: it has ended.
+    """
+    environment = process.environ()
+    data = environment.get("DATA")
+    root = Path(f"/proc/{process.pid}/root")
+    given: dict[str, str | None] = {name: environment.get(name) for name in VARIABLES}
+    return SeenRank(host, given, arguments, data or "", _copied(root, Path(data)) if data else "none")
+
+
+def _copied(root: Path, folder: Path) -> str:
+    """Return whose the data are that a rank is pointed to: "own" of its host, "shared", or "none" or other ones."""
+    place = Path(f"{root}{folder}")
+    if not place.is_dir() or any(not filecmp.cmp(place / path, Path(f"{root}{DATA}/{path}"), False) for path in FILES):
+        return "none"
+    return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"

@@ -1,0 +1,153 @@
+"""The checks of step 18, on made-up facts: what each one says, and what it leaves open."""
+
+import pytest
+
+from course.steps import get
+from grader.checks import launch_script as checks
+from grader.facts import LaunchFacts, SeenRank
+from grader.runner import shell
+from grader.runs import Rank, Runs
+
+SOURCE = shell.read(get(18).solution.read_text())
+LARGE, SMALL = 8_000_000, 20_000  # bytes
+VARIABLES = {"RUN": "a run", "SEED": "7"}
+SIZES = {"uneven": {"zoe": 1, "adam": 3}, "failing": {"kim": 1, "lee": 1}, "full": {}, "cut": {"ben": 1, "eva": 1}}
+EXITS = {"uneven": 0, "failing": 3, "full": 1, "cut": 1}
+
+
+def launched(name):
+    """Return what the solution does on a cluster."""
+    ranks = [
+        SeenRank(host, dict(VARIABLES), ["two  words"], "/scratch/data", "own")
+        for host, number in SIZES[name].items()
+        for _ in range(number)
+    ]
+    data, other = ("eth1", "eth0") if name == "failing" else ("eth0", "eth1")
+    return LaunchFacts(
+        ranks=ranks,
+        met=bool(ranks),
+        received={data: LARGE, other: SMALL},
+        seconds=5.8 if name in ("full", "cut") else None,
+        named={"full": ["ida"], "cut": ["eva"]}.get(name, []),
+    )
+
+
+def solved():
+    """Return the runs of the solution."""
+    ranks = {
+        name: [Rank(0, 0, "The script", name, EXITS[name], None, "", "", "", launched(name), reported=True)]
+        for name in SIZES
+    }
+    return Runs({"uneven": ranks.pop("uneven")}, ranks)
+
+
+def facts(runs, name):
+    return (runs.topologies | runs.reserved)[name][0].facts
+
+
+def found(check, name="uneven", exit_status=None, ended_for=None, ranks=None, **changes):
+    """Return what a check finds where a cluster's run is changed."""
+    runs = solved()
+    ran = (runs.topologies | runs.reserved)[name][0]
+    ran.exit = ran.exit if exit_status is None else exit_status
+    ran.ended_for = ended_for
+    for rank in ran.facts.ranks:
+        for field, value in (ranks or {}).items():
+            setattr(rank, field, value)
+    for field, value in changes.items():
+        setattr(ran.facts, field, value)
+    return check(runs, solved(), SOURCE)
+
+
+def test_the_solution_passes_each_check():
+    for check in checks.part.checks:
+        assert check.judge(solved(), solved(), SOURCE) is None
+    assert checks.ended(solved(), 18, 60, SOURCE.text).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("check", "changes", "said"),
+    [
+        (checks.ranks, {"ranks": {"host": "head"}}, "4 on head. Expected: 3 on adam, 1 on zoe."),
+        (checks.ranks, {"met": False}, "4 ranks were started, and never exchanged data with each other."),
+        (checks.arguments, {"ranks": {"arguments": ["two", "words"]}}, "has the arguments ['two', 'words']. Expected"),
+        (
+            checks.variables,
+            {"ranks": {"variables": {"RUN": "a run", "SEED": None}}},
+            "A rank on zoe does not have the variable SEED. Expected: '7'.",
+        ),
+        (
+            checks.variables,
+            {"ranks": {"variables": {"RUN": "mine", "SEED": "7"}}},
+            "A rank on zoe has 'mine' in the variable RUN. Expected: 'a run'.",
+        ),
+        (
+            checks.network,
+            {"received": {"eth0": SMALL, "eth1": LARGE}},
+            "received 8000 kB through eth1, and 20 kB through eth0, whose network DATA_NETWORK names (uneven).",
+        ),
+        (checks.network, {"received": {"eth0": LARGE, "eth1": LARGE // 2}}, "received 4000 kB through eth1"),
+        (
+            checks.staged,
+            {"ranks": {"data": "/shared/the data", "copied": "shared"}},
+            "pointed to the folder '/shared/the data' by DATA, which all hosts share.",
+        ),
+        (checks.staged, {"ranks": {"copied": "none"}}, "'/scratch/data' by DATA, where the data are not."),
+        (checks.staged, {"ranks": {"data": "", "copied": "none"}}, "pointed to no folder by DATA."),
+        (
+            checks.none_without,
+            {"name": "full", "ranks": {}, "exit_status": 0},
+            "no room for the data (full), and the script ends with status 0.",
+        ),
+        (checks.none_without, {"name": "full", "ended_for": "time"}, "and the script does not end."),
+        (checks.status, {"name": "failing", "exit_status": 0}, "the script ends with status 0 (failing)"),
+        (checks.status, {"name": "failing", "ended_for": "time"}, "the script does not end (failing)"),
+        (checks.status, {"name": "failing", "left": ["kim"]}, "processes still run on kim 5 s later."),
+        (checks.lost, {"name": "cut", "ended_for": "time", "seconds": None}, "still runs 30 s later."),
+        (checks.lost, {"name": "cut", "exit_status": 0}, "ends with status 0. Expected: another status."),
+        (checks.lost, {"name": "cut", "named": []}, "prints no host's name. Expected: eva"),
+        (checks.lost, {"name": "cut", "named": ["ben"]}, "prints ben. Expected: eva"),
+        (checks.lost, {"name": "cut", "named": ["ben", "eva"]}, "prints ben as well. Expected: eva"),
+        (checks.lost, {"name": "cut", "left": ["ben"]}, "processes still run on ben"),
+    ],
+)
+def test_what_is_missing_is_said(check, changes, said):
+    finding = found(check, **changes)
+    assert said in finding.message and not finding.untold and not finding.unclear
+
+
+def test_ranks_without_data_are_found():
+    runs = solved()
+    facts(runs, "full").ranks = [SeenRank("otto", {}, [], "/scratch/data", "own")]
+    assert "ranks were started all the same: 1 on otto." in checks.none_without(runs, solved(), SOURCE).message
+
+
+@pytest.mark.parametrize("check", [checks.ranks, checks.arguments, checks.variables, checks.staged, checks.network])
+def test_nothing_is_decided_where_no_rank_starts(check):
+    runs = solved()
+    for name in SIZES:
+        facts(runs, name).ranks, facts(runs, name).met = [], False
+    assert check(runs, solved(), SOURCE).untold
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "line"),
+    [
+        ({"syntax": "launch.sh: line 12: unexpected end of file"}, "not valid bash: launch.sh: line 12", 12),
+        ({"ended_for": "time", "met": False}, "does not end (uneven): 4 ranks were started, which have not all", None),
+        ({"ended_for": "output"}, "prints endlessly", None),
+        ({"exit": 127, "stdout": "mpirum: command not found\n"}, "status 127 (uneven); 4 ranks were started.", None),
+    ],
+)
+def test_a_script_that_does_not_run_fails(changes, said, line):
+    runs = solved()
+    ran = runs.topologies["uneven"][0]
+    for field, value in changes.items():
+        setattr(ran.facts if hasattr(ran.facts, field) else ran, field, value)
+    outcome = checks.ended(runs, 18, 60, SOURCE.text)
+    assert outcome.status == "failed" and said in outcome.message and outcome.line == line
+
+
+def test_words_are_found_outside_of_comments():
+    source = shell.read("# mpirun is below\necho a-mpirun\nmpirun -np 2  # mpirun\n")
+    assert source.line_of("horovodrun", "mpirun") == 3 and source.line_of("np") is None

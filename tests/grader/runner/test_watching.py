@@ -1,0 +1,88 @@
+"""A launch script is hostile code: what it can see, do and leave behind in the sandbox that its hosts are made in."""
+
+import json
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from course.steps import ROOT
+from grader.job import Topology
+from grader.runner import synthetic_data, watching
+
+pytestmark = pytest.mark.slow
+
+UNEVEN = Topology("uneven", "2 hosts", 2, 1, 0, watcher="launch_script")
+
+
+@pytest.fixture(scope="module")
+def data():
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        synthetic_data.make(Path(folder) / "data")
+        yield Path(folder) / "data"
+
+
+def run(script, data, seconds=60):
+    """Run a launch script on two hosts, zoe and adam, and return the result."""
+    return json.loads(watching.run(script, "launch.sh", [UNEVEN], seconds, data, True))["topologies"]["uneven"][0]
+
+
+def lines(script, data):
+    return run(script, data)["stdout"].splitlines()
+
+
+@pytest.mark.parametrize("path", ["tests", "solutions/hosts/launch.sh", "grader/checks", "grader/runner", "notebooks"])
+def test_no_check_no_solution_and_no_submission_can_be_read(path, data):
+    assert (ROOT / path).exists()
+    assert lines(f"ls {ROOT / path} > /dev/null 2>&1 && echo read || echo none", data) == ["none"]
+
+
+def test_nothing_of_the_machine_can_be_seen(data, leftovers):
+    said = lines("cut -d: -f1 /etc/passwd; ls -d /home /var /opt /etc/shadow 2> /dev/null; ls -A /tmp", data)
+    assert said[0] == "learner" and len(said) <= 3  # two folders with the job and the script
+    processes = lines("for host in zoe adam; do ssh $host 'cat /proc/[0-9]*/comm'; done", data)
+    assert "pytest" not in processes and len(processes) < 30
+    assert leftovers() == []
+
+
+def test_no_program_of_the_machine_can_be_reached(data):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        said = lines(f"(: < /dev/tcp/127.0.0.1/{port}) 2> /dev/null && echo reached || echo not", data)
+    assert said == ["not"]
+
+
+def test_a_script_has_no_rights_over_its_hosts(data):
+    tries = ["unshare -U true", "mount -t tmpfs none /tmp", "nsenter -t 1 -n true", "hostname other", "touch /usr/file"]
+    script = "\n".join(f"{command} 2> /dev/null && echo '{command}'" for command in tries)
+    assert lines(f"{script}\nssh zoe unshare -U true 2> /dev/null && echo there\necho end", data) == ["end"]
+
+
+def test_what_a_script_leaves_on_hosts_ends_with_them(data, leftovers):
+    found = run("for h in zoe adam; do ssh $h 'setsid sleep 1000 > /dev/null 2>&1 < /dev/null &'; done", data)
+    assert found["facts"]["left"] == ["adam", "zoe"]
+    assert leftovers() == []
+
+
+def test_a_flood_ends_the_script(data):
+    assert run("yes", data)["ended_for"] == "output"
+
+
+def test_too_much_memory_ends_the_script(data, monkeypatch, leftovers):
+    monkeypatch.setattr(watching, "MEMORY", 600 * 2**20)
+    with pytest.raises(watching.LateError, match="too much memory"):
+        run("python -c 'block = bytearray(700 * 2**20); input()' < <(sleep 100)", data)
+    assert leftovers() == []
+
+
+def test_a_full_shared_folder_is_the_scripts_own_trouble(data):
+    said = lines("head -c 300M /dev/zero > /shared/a 2> /dev/null; head -c 2G /dev/zero > /shared/b || echo full", data)
+    assert said[-1] == "full" or "File size limit exceeded" in "\n".join(said)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_hosts_belong_to_a_user_of_their_own(data):
+    assert int(lines("id -u", data)[0]) >= 2**20

@@ -191,6 +191,16 @@ class Slurm:
             time.sleep(0.2)
         return job
 
+    def names(self, nodes: str) -> tuple[str, ...]:
+        """Return the names of nodes that Slurm writes in short: node[1-2] are node1 and node2.
+
+        Raises:
+            HostsError: Slurm does not write nodes so.
+        """
+        if "[" not in nodes:
+            return tuple(nodes.split(","))
+        return tuple(self.ask("scontrol", "show", "hostnames", nodes).split())
+
     def start_now(self, number: int) -> None:
         """Let a requeued job start as soon as there are nodes: by itself, Slurm waits for two minutes.
 

@@ -9,7 +9,6 @@ the training ends with exit status 0. The folders may also be given by the varia
 import argparse
 import os
 import signal
-from pathlib import Path
 
 import horovod.tensorflow as hvd
 import numpy as np
@@ -85,7 +84,7 @@ def say(text):
 
 
 epoch, step = divmod(int(done), steps)
-say(f"{hvd.size()} ranks start after epoch {epoch} and {step} steps, with learning rate {args.base_lr * hvd.size():.3g}")
+say(f"{hvd.size()} ranks start after epoch {epoch} and {step} of {steps} steps")
 while int(done) < args.epochs * steps:
     epoch, step = divmod(int(done), steps)
     # The order is the same on all ranks and after each restart; each rank takes its share of every step.
@@ -102,7 +101,7 @@ while int(done) < args.epochs * steps:
         mean = hvd.allreduce(loss)
         say(f"Epoch {epoch + 1}/{args.epochs}: loss {mean:.4f} in its last step")
     if asked:
-        say(f"Asked to end: a checkpoint was saved after epoch {epoch} and {step + 1} steps")
+        say(f"Asked to end: a checkpoint is saved after epoch {epoch} and {step + 1} of {steps} steps")
         break
 else:
     accuracy = np.mean(np.argmax(model(test_images), axis=1) == test_labels)

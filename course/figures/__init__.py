@@ -30,6 +30,7 @@ from course.figures.measured import (
 from course.figures.mirrored import one_process_or_many, side_by_side
 from course.figures.rates import learned, learning_curves, learning_rates, step_lengths
 from course.figures.restarts import loss_across_restart, restart, restart_costs
+from course.figures.scheduler import job_history, scheduler, sweep
 from course.figures.servers import evaluated, roles, variables, worker_steps
 from course.figures.shares import dealt_out, epoch_maps, overlaps, repeated_batches, throughputs
 from course.figures.staging import read_times, staged_run, staging
@@ -55,6 +56,7 @@ __all__ = [
     "hosts",
     "images",
     "images_per_second",
+    "job_history",
     "learned",
     "learning_curves",
     "learning_rates",
@@ -76,6 +78,7 @@ __all__ = [
     "restart_costs",
     "roles",
     "run_shares",
+    "scheduler",
     "shared_epoch",
     "shared_out",
     "side_by_side",
@@ -86,6 +89,7 @@ __all__ = [
     "step_costs",
     "step_lengths",
     "steps_across_restart",
+    "sweep",
     "throughputs",
     "time_shares",
     "timeline_variables",

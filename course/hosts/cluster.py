@@ -35,12 +35,14 @@ class Cluster:
 
     Attributes:
         hosts: the names of the hosts with slots. Commands start on another one, the head.
+        slots: of each of them.
         variables: the environment variables of commands on the hosts.
     """
 
     def __init__(self, slots: dict[str, int], rate: str, disk: str):
         """Describe the hosts by the slots of each and, as up() does, the rest; entering the context starts them."""
         self._settings = {"slots": slots, "rate": rate, "disk": disk}
+        self.slots = slots
         self.hosts = list(slots)
         self.variables = launch.environment(sum(slots.values()))
         self.variables |= {"PATH": f"{PROGRAMS}{os.pathsep}{self.variables['PATH']}", "TMPDIR": str(SCRATCH)}
@@ -179,7 +181,7 @@ class Cluster:
     @property
     def shared(self) -> Path:
         """The folder that all hosts see as /shared, from outside; it is gone when the cluster is."""
-        return self._seen_by(HEAD, SHARED)
+        return self.seen_from_outside(HEAD, SHARED)
 
     def scratch(self, host: str) -> Path:
         """Return the folder that a host sees as /scratch, from outside.
@@ -187,7 +189,15 @@ class Cluster:
         Raises:
             HostsError: there is no such host, or it is down.
         """
-        return self._seen_by(host, SCRATCH)
+        return self.seen_from_outside(host, SCRATCH)
+
+    def seen_from_outside(self, host: str, path: Path) -> Path:
+        """Return where this machine finds a file or folder of a host.
+
+        Raises:
+            HostsError: there is no such host, or it is down.
+        """
+        return Path(f"/proc/{self._first_of(host)}/root{path}")
 
     def pull_cable(self, host: str) -> None:
         """Cut a host off from the data network: its interface is there and has no carrier.
@@ -265,9 +275,6 @@ class Cluster:
     def _check(self, host: str) -> None:
         if host not in (HEAD, *self.hosts):
             raise HostsError(f"There is no host {host}. There are {HEAD}, {', '.join(self.hosts)}.")
-
-    def _seen_by(self, host: str, folder: Path) -> Path:
-        return Path(f"/proc/{self._first_of(host)}/root{folder}")
 
 
 def up(

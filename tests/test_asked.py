@@ -110,7 +110,7 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
     20: (
         "In step 14, a worker died, all others ended",
         "a copy of the state that all ranks made after the same step",
-        "a host dies: all of its processes, and its network",
+        "a host dies: all of its processes end at once",
     ),
     101: (
         "trains another network on the images of the course",

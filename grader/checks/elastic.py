@@ -121,7 +121,7 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
             message += (
                 f"a use at --base-lr does ({ran.topology}). Expected: {_epochs(expected)} times, once per epoch, "
             )
-            message += "at a learning rate of --base-lr multiplied by the number of ranks that there are."
+            message += "at a learning rate of --base-lr multiplied by the current number of ranks."
             return Finding(message, source.line_of("learning_rate", "base_lr"))
     return None
 
@@ -199,7 +199,7 @@ def _later(ran: ElasticRank) -> str:
 
 
 def _missing(ran: ElasticRank, solution: ElasticRank) -> str | None:
-    """Return the host on which the solution's ranks came to train last, if this training had none there."""
+    """Return a host on which the solution has ranks and this training has none."""
     return next((host for host in _hosts(solution) if host not in _hosts(ran)), None)
 
 

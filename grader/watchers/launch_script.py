@@ -34,7 +34,9 @@ PATIENCE = 20  # seconds until all ranks are up, or until the script ends by its
 LATEST = 30  # seconds that a script may take to notice that a host is gone
 DISK = "32m"  # less than a file may have: a full one is a file
 OUTPUT = 20_000  # characters kept of what a script prints
+MOST = 100  # processes that are noted as ranks
 FLOOD = 500_000  # bytes that no script prints
+LEFT = 5  # seconds after the end of the script in which what it has started may end
 PULSE = 0.05  # seconds between looks
 
 
@@ -58,7 +60,7 @@ class Scenario:
 SCENARIOS = {
     "uneven": Scenario({"zoe": 1, "adam": 3}),
     "failing": Scenario({"kim": 1, "lee": 1}, "fail", "10.78.0.0/24"),
-    "full": Scenario({"otto": 1, "ida": 2}, None, fault="fill_disk"),
+    "unshared": Scenario({"otto": 1, "ida": 2}, None, fault="hide_shared"),
     "cut": Scenario({"ben": 1, "eva": 1}, "wait", fault="pull_cable"),
 }
 
@@ -177,7 +179,8 @@ class _Watched:
             for process in processes:
                 with contextlib.suppress(psutil.Error, OSError):
                     words = process.cmdline()
-                    if process.pid not in self.ranks and rank.__file__ in words[1:2]:
+                    new = process.pid not in self.ranks and len(self.ranks) < MOST
+                    if new and rank.__file__ in words[1:2]:
                         self.ranks[process.pid] = _seen(host, process, words[3:])
 
     def _left(self) -> list[str]:
@@ -189,7 +192,7 @@ class _Watched:
             for process in processes
             if host != away
         ]
-        alive = psutil.wait_procs([process for _, process in found], timeout=5)[1]
+        alive = psutil.wait_procs([process for _, process in found], timeout=LEFT)[1]
         return sorted({host for host, process in found if process in alive})
 
     def _received(self) -> Counter[str]:
@@ -209,8 +212,14 @@ def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenRank:
     environment = process.environ()
     data = environment.get("DATA")
     root = Path(f"/proc/{process.pid}/root")
-    given: dict[str, str | None] = {name: environment.get(name) for name in VARIABLES}
-    return SeenRank(host, given, arguments, data or "", _copied(root, Path(data)) if data else "none")
+    given = {name: _short(environment[name]) if name in environment else None for name in VARIABLES}
+    words = [_short(word) for word in arguments[: 2 * len(ARGUMENTS)]]
+    return SeenRank(host, given, words, _short(data or ""), _copied(root, Path(data)) if data else "none")
+
+
+def _short(text: str) -> str:
+    """Return the beginning of a text of a script's, without halves of characters."""
+    return text[:200].encode(errors="replace").decode()
 
 
 def _copied(root: Path, folder: Path) -> str:

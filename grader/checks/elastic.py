@@ -54,7 +54,7 @@ part.ended = ended
     clusters=(JOINS, DIES),
     asks=(
         "again from the last commit when a rank is lost",
-        "so that the training continues with the ranks that are left",
+        "the training continues with the ranks that are left",
     ),
     hint="hvd.elastic.run calls the function again after HorovodInternalError, and after no other error.",
 )
@@ -108,7 +108,7 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
 @part.check(
     20,
     points=2,
-    asks=("that of one rank, multiplied by the number of ranks", "Set the learning rate whenever `train` is called"),
+    asks=("that of one rank, times the number of ranks", "Set the learning rate whenever `train` is called"),
     needs=(grows,),
     hint="optimizer.learning_rate.assign(), at the beginning of train: args.base_lr * hvd.size().",
 )
@@ -121,7 +121,7 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
             message += (
                 f"a use at --base-lr does ({ran.topology}). Expected: {_epochs(expected)} times, once per epoch, "
             )
-            message += "at a learning rate of --base-lr multiplied by the number of ranks that there are."
+            message += "at a learning rate of --base-lr multiplied by the current number of ranks."
             return Finding(message, source.line_of("learning_rate", "base_lr"))
     return None
 
@@ -149,7 +149,7 @@ def once(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
     20,
     points=1,
     asks=(
-        "Commit after every `args.commit_steps` steps, and at the end of an epoch",
+        "Commit every `args.commit_steps` steps, and at the end of an epoch",
         "Rank 0 logs each commit before it is made",
     ),
     needs=(grows,),
@@ -199,7 +199,7 @@ def _later(ran: ElasticRank) -> str:
 
 
 def _missing(ran: ElasticRank, solution: ElasticRank) -> str | None:
-    """Return the host on which the solution's ranks came to train last, if this training had none there."""
+    """Return a host on which the solution has ranks and this training has none."""
     return next((host for host in _hosts(solution) if host not in _hosts(ran)), None)
 
 

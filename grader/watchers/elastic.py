@@ -29,13 +29,14 @@ from course.hosts.cluster import Cluster
 from course.internal.reaper import Reaped
 from course.steps import SOLUTIONS
 from grader.facts import ElasticFacts, EndedFor, Logged, Presence, Result
+from grader.watchers.clock import Clock
 
 IMAGES, PIXELS, CLASSES = 240, 3, 10  # pixels that each image has to itself
 WIDTH = 512  # of the hidden layer
 BATCH, EPOCHS, RATE = 4, 3, 4e-4  # for the program; the rate is that of one rank
 SPEED = "100mbit"  # of the network: it makes a step long enough for something to happen in mid-epoch
-STARTED = 35  # seconds until the ranks train
-LATEST = 40  # seconds from what happens to a host to the end of the training
+STARTED = 35  # seconds of a Clock until the ranks train
+LATEST = 35  # seconds of a Clock from what happens to a host to the end of the training
 PULSE = 0.1  # seconds between looks
 OUTPUT = 20_000  # characters of what is printed
 LARGEST = 50 * 2**20  # bytes of a saved model
@@ -110,7 +111,8 @@ class _Watched:
 
     def until_trained(self) -> None:
         """Look at the hosts until the training has exchanged enough, and let happen what is to happen."""
-        while not self._over and self._seconds < STARTED:
+        clock = Clock()
+        while not self._over and clock.seconds < STARTED:
             self._look()
             if self._received() > self.scenario.received * 10**6:
                 self.facts.happened = self._seconds
@@ -124,8 +126,8 @@ class _Watched:
 
     def until_end(self) -> Result:
         """Wait until the training has ended, or end it, and return how it did and what was seen."""
-        deadline = self._seconds + LATEST
-        while self.facts.happened and not self._over and self._seconds < deadline:
+        clock = Clock()
+        while self.facts.happened and not self._over and clock.seconds < LATEST:
             self._look()
             time.sleep(PULSE)
         if not self._over:

@@ -138,6 +138,13 @@ STEPS = (
         "hosts/launch.sh",
         "launch.sh",
     ),
+    Step(
+        19,
+        "Under a scheduler",
+        "hosts/job_starter.sbatch",
+        "hosts/job.sbatch",
+        "job.sbatch",
+    ),
     Step(101, "A program of your own to distribute", "fashion_mlp.py", "fashion_mlp_solution.py", "fashion_mlp.py"),
     Step(
         102,

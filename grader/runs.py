@@ -18,6 +18,7 @@ from grader.facts import (
     Error,
     Facts,
     HorovodFacts,
+    JobFacts,
     LaunchFacts,
     Ran,
     Result,
@@ -110,6 +111,8 @@ TaskRank = Rank[TaskFacts]
 TaskRuns = Runs[TaskFacts]
 LaunchRank = Rank[LaunchFacts]
 LaunchRuns = Runs[LaunchFacts]
+JobRank = Rank[JobFacts]
+JobRuns = Runs[JobFacts]
 
 
 class GoneError(Exception):

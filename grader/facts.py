@@ -240,6 +240,7 @@ class SeenTask(Struct):
     checkpoints: str  # the folder for checkpoints that it is pointed to, or ""
     below: bool  # whether this folder is in the one that the script was given
     found: list[str]  # checkpoints of earlier runs in it
+    asked: bool  # whether one of these was saved because the ranks were asked to end
 
 
 class SeenRun(Struct):

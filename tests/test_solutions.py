@@ -111,9 +111,10 @@ def test_no_stray_file_is_among_the_solutions():
     known |= {SOLUTIONS / f"mnist_{what}.py" for what in ("multi_worker_solution", "horovod", "parameter_server")}
     known.add(SOLUTIONS / "parameter_server" / "worker_and_ps.py")
     known |= {
-        SOLUTIONS / "hosts" / name for name in ("discover.sh", "fashion_mnist_elastic.py", "launch.sh", "where.py")
+        SOLUTIONS / "hosts" / name
+        for name in ("discover.sh", "fashion_mnist_elastic.py", "fashion_mnist_job.py", "launch.sh", "where.py")
     }
-    assert {path for kind in ("py", "sh") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
+    assert {path for kind in ("py", "sh", "sbatch") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
 
 
 @pytest.mark.parametrize(

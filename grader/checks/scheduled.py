@@ -16,7 +16,6 @@ from grader.report.data import Outcome
 from grader.runner import shell
 from grader.runner.reading import Source
 from grader.runs import JobRank, JobRuns
-from grader.watchers.job_rank import ASKED
 
 part = Part("job.sbatch", "hosts/job.sbatch", JobFacts, read=shell.read)
 
@@ -170,7 +169,9 @@ def staged(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 @part.check(
     19,
     points=1,
-    asks=("let `CHECKPOINTS` name a folder below the given one that is this job's own, and the same in each",),
+    asks=(
+        "let `CHECKPOINTS` name a folder below the given one that is this job's own, and the same in each of its runs",
+    ),
     hint="A requeued job keeps its number, SLURM_JOB_ID. Each rank has the variables that the script exports.",
 )
 def checkpoints(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
@@ -261,7 +262,10 @@ def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None
 @part.check(
     19,
     points=1,
-    asks=("Let the output of all runs of the job go to one file, with the job's number in its name",),
+    asks=(
+        "Let the output of all runs of the job go to one file, with the job's number in its name",
+        "A later run must not erase what an earlier one has printed",
+    ),
     needs=(requeued,),
     hint="%j stands for the number. --open-mode says what happens to a file that is there.",
 )
@@ -302,7 +306,7 @@ def signal(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     run = ran.facts.runs[1]
     if not run.met:
         return Finding("After the signal, the job ran again, and its ranks never exchanged data.", line)
-    if not any(ASKED in name for name in run.ranks[0].found):
+    if not run.ranks[0].asked:
         message = "The job was requeued before its time limit, and no rank had saved a checkpoint on SIGUSR1."
         return Finding(f"{message} Expected: the ranks get the signal, and the script waits for their end.", line)
     if ran.facts.state != "COMPLETED":

@@ -263,7 +263,9 @@ def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenTask:
     files = sorted(folder.iterdir()) if folder and folder.is_dir() else []
     found = [file.name for file in files if file.is_file() and file.read_text(errors="replace") != run]
     own = bool(folder) and Path(os.path.normpath(checkpoints)).is_relative_to(CHECKPOINTS)
-    return SeenTask(host, arguments, data, _copied(root, Path(data)) if data else "none", checkpoints, own, found)
+    asked = any(job_rank.ASKED in name for name in found)
+    copied = _copied(root, Path(data)) if data else "none"
+    return SeenTask(host, arguments, data, copied, checkpoints, own, found, asked)
 
 
 def _copied(root: Path, folder: Path) -> str:

@@ -145,6 +145,13 @@ STEPS = (
         "hosts/job.sbatch",
         "job.sbatch",
     ),
+    Step(
+        20,
+        "Hosts that come and go",
+        "hosts/fashion_mnist_elastic_starter.py",
+        "hosts/fashion_mnist_elastic.py",
+        "fashion_mnist_elastic.py",
+    ),
     Step(101, "A program of your own to distribute", "fashion_mlp.py", "fashion_mlp_solution.py", "fashion_mlp.py"),
     Step(
         102,

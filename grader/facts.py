@@ -1,8 +1,8 @@
 """What a run leaves behind: one definition for the process that writes it and the one that validates it.
 
 The recorders in grader.sandboxed fill in HorovodFacts or TaskFacts. They run in the process of the script, so all that
-they send is untrusted: grader.runs validates it. The watchers fill in LaunchFacts and JobFacts,
-from outside of the script.
+they send is untrusted: grader.runs validates it. The watchers fill in LaunchFacts, JobFacts and ElasticFacts, from
+outside of the script.
 """
 
 from typing import Annotated, Literal, TypeVar
@@ -268,6 +268,36 @@ class JobFacts(Struct, forbid_unknown_fields=True):
     error: Error | None = None
 
 
+# --- What a watcher sees of an elastic training -----------------------------------------------------------------------
+
+
+class Presence(Struct, forbid_unknown_fields=True):
+    """On which hosts ranks are, from a moment on."""
+
+    seconds: float  # since the start
+    ranks: dict[str, int]  # by host
+
+
+class Logged(Struct, forbid_unknown_fields=True):
+    """A commit, as the training logs it."""
+
+    ranks: int
+    epoch: int
+    seen: int
+
+
+class ElasticFacts(Struct, forbid_unknown_fields=True):
+    """What an elastic training did, seen from outside: see grader.watchers.elastic."""
+
+    presence: list[Presence] = []
+    happened: float | None = None  # when the host died or came; None: there was no training that it could happen to
+    received: int = 0  # bytes on the first host after that
+    seconds: float = 0.0  # of the whole training
+    commits: list[Logged] = []  # untrusted
+    uses: list[float] = []  # of each image, in the model that was saved; empty: none was
+    error: Error | None = None
+
+
 # --- What a rank tells a witness, and what the witness says ----------------------------------------------------------
 
 
@@ -335,4 +365,4 @@ class Ran(Struct):
 
 
 Recorded = TypeVar("Recorded", HorovodFacts, TaskFacts)  # in the process of the script
-Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts, JobFacts)
+Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts, JobFacts, ElasticFacts)

@@ -14,6 +14,7 @@ import msgspec
 from grader.facts import (
     ARGUMENTS,
     Answer,
+    ElasticFacts,
     EndedFor,
     Error,
     Facts,
@@ -113,6 +114,8 @@ LaunchRank = Rank[LaunchFacts]
 LaunchRuns = Runs[LaunchFacts]
 JobRank = Rank[JobFacts]
 JobRuns = Runs[JobFacts]
+ElasticRank = Rank[ElasticFacts]
+ElasticRuns = Runs[ElasticFacts]
 
 
 class GoneError(Exception):

@@ -104,6 +104,7 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "an interface that all hosts have",
         "begins only when all ranks have met",
         "The hostfile has comments",
+        "And around it",
         "Ask each host whether it is still there",  # or notice in another way that it is not
     ),
     101: (

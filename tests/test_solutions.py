@@ -71,6 +71,7 @@ def markers(path):
         ("mnist_one_gpu", [*[13] * 5, *[14] * 4]),
         ("parameter_server/one_gpu", [15] * 6),
         ("parameter_server/evaluate_once", [16] * 3),
+        ("hosts/fashion_mnist_elastic_starter", [20] * 7),
     ],
 )
 def test_a_starting_program_has_its_markers(program, steps):
@@ -110,10 +111,8 @@ def test_no_stray_file_is_among_the_solutions():
     known |= {SOLUTIONS / f"imagenet_resnet50_{what}.py" for what in ("one_gpu", "solution")}
     known |= {SOLUTIONS / f"mnist_{what}.py" for what in ("multi_worker_solution", "horovod", "parameter_server")}
     known.add(SOLUTIONS / "parameter_server" / "worker_and_ps.py")
-    known |= {
-        SOLUTIONS / "hosts" / name
-        for name in ("discover.sh", "fashion_mnist_elastic.py", "fashion_mnist_job.py", "launch.sh", "where.py")
-    }
+    of_hosts = ("discover.sh", "fashion_mnist_job.py", "launch_elastic.sh", "where.py")
+    known |= {SOLUTIONS / "hosts" / name for name in of_hosts}
     assert {path for kind in ("py", "sh", "sbatch") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
 
 

@@ -1,5 +1,6 @@
 """The figures of the notebooks: diagrams of ideas, and plots of measurements."""
 
+from course.figures.elastic import ranks_and_loss
 from course.figures.engines import accuracy_by_time, after_a_kill, engine_costs, four_engines
 from course.figures.hosts import after_a_pull, hosts, process_tree, step_costs
 from course.figures.ideas import (
@@ -68,6 +69,7 @@ __all__ = [
     "pinning",
     "process_tree",
     "processes",
+    "ranks_and_loss",
     "ranks_over_time",
     "read_timeline",
     "read_times",

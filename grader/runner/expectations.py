@@ -50,7 +50,9 @@ def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]
     failed = [rank for rank in runs.ranks() if rank.exit or not rank.reported]
     failed += [rank for ranks in runs.reserved.values() for rank in ranks if rank.ended_for in HOPELESS]
     for rank in failed:
-        raise NoVerdictError(f"{rank.where}: the solution itself did not run: {rank.error or rank.stderr[-2000:]}")
+        raise NoVerdictError(
+            f"{rank.where}: the solution itself did not run: {rank.error or (rank.stderr or rank.stdout)[-2000:]}"
+        )
     store.mkdir(parents=True, exist_ok=True)
     partial = kept.with_suffix(f".{os.getpid()}")
     partial.write_bytes(msgspec.msgpack.encode(ran))

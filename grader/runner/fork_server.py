@@ -26,9 +26,9 @@ from typing import NoReturn
 import msgspec
 import psutil
 
+from grader.budget import LATER, TURN
 from grader.job import Job, Order, Topology
 from grader.runner import sandbox, server, supervisor
-from grader.runner.budget import LATER, TURN
 from grader.sandboxed import rank
 from grader.witness import rank as witness
 

@@ -16,10 +16,10 @@ import msgspec
 
 from course import data
 from course.steps import SOLUTIONS
+from grader.budget import LATER, TURN
 from grader.facts import Ran
 from grader.job import IMAGES, SHIPPED, Job, Order, Topology, side_by_side
 from grader.runner import sandbox, synthetic_data, watching
-from grader.runner.budget import LATER, TURN
 from grader.runner.server import ForkServer, ServerError
 
 SECONDS = 60  # a script may take, for all topologies, of what the time budget counts

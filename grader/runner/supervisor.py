@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from grader.budget import Budget
 from grader.facts import Answer, Result
 from grader.job import Job, side_by_side
-from grader.runner.budget import Budget
 from grader.runner.ranks import Entry, RunningRank, environments, fork, release
 
 MEMORY = 8 * 2**30  # bytes that all ranks may take together

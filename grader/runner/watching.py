@@ -18,15 +18,23 @@ import msgspec
 import psutil
 
 from course.steps import ROOT
+from grader.budget import Budget
 from grader.facts import Answer, Result
 from grader.job import Topology, Watch
 from grader.runner import sandbox
-from grader.runner.budget import Budget
 
 # Of the project's own code: what makes hosts, and what watches them.
 READABLE = (
-    *("course", "grader/__init__.py", "grader/facts.py", "grader/job.py", "grader/limits.py", "grader/watchers"),
-    "solutions/hosts/discover.sh",
+    *(
+        "course",
+        "grader/__init__.py",
+        "grader/budget.py",
+        "grader/facts.py",
+        "grader/job.py",
+        "grader/limits.py",
+        "grader/watchers",
+    ),
+    *("solutions/hosts/discover.sh", "solutions/hosts/launch_elastic.sh"),  # which learners are given
 )
 SYSTEM = "/usr/sbin", "/sbin"  # programs that hosts need besides
 ALTERNATIVES = "/etc/alternatives"  # symbolic links on the way to programs such as awk

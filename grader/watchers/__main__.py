@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from course.hosts import HostsError
 from grader.job import Watch
 from grader.limits import ADDRESS_SPACE, FILE_SIZE, PROCESSES
 
@@ -31,7 +32,10 @@ def main(job_file: Path) -> None:
         script = Path(folder, job.name)
         script.write_text(job.script)
         script.chmod(0o755)
-        seen = watcher.watch(job.scenario, script)
+        try:
+            seen = watcher.watch(job.scenario, script)
+        except HostsError as error:
+            sys.exit(str(error))
     json.dump(msgspec.to_builtins(seen), sys.stdout)
 
 

@@ -23,6 +23,7 @@ from course.hosts.cluster import Cluster
 from course.internal.reaper import Reaped
 from grader.facts import EndedFor, LaunchFacts, Result, SeenRank
 from grader.watchers import rank
+from grader.watchers.clock import Clock
 
 VARIABLES = {"RUN": "a run", "SEED": "7"}
 ARGUMENTS = ["--name", "two  words", "a;b", "$HOME"]
@@ -124,9 +125,9 @@ class _Watched:
 
     def until_up(self) -> None:
         """Look at the hosts until as many ranks as there are slots have exchanged data, or none more can come."""
-        deadline = time.monotonic() + PATIENCE
+        clock = Clock()
         wanted = sum(self.scenario.slots.values())
-        while not self.over and time.monotonic() < deadline:
+        while not self.over and clock.seconds < PATIENCE:
             self._look()
             if self.ranks and not self.scenario.order:  # though they should not have started
                 self.order("end")
@@ -151,7 +152,9 @@ class _Watched:
 
     def until_end(self) -> Result:
         """Wait until the script has ended, or end it, and return how it did and what was seen."""
-        self.reader.join(LATEST if self.scenario.fault else PATIENCE)
+        clock, limit = Clock(), LATEST if self.scenario.fault else PATIENCE
+        while not self.over and clock.seconds < limit:
+            self.reader.join(PULSE)
         seconds = time.monotonic() - self.disturbed
         if not self.over:
             self.ended_for = "time"
@@ -213,6 +216,7 @@ def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenRank:
 def _copied(root: Path, folder: Path) -> str:
     """Return whose the data are that a rank is pointed to: "own" of its host, "shared", or "none" or other ones."""
     place = Path(f"{root}{folder}")
-    if not place.is_dir() or any(not filecmp.cmp(place / path, Path(f"{root}{DATA}/{path}"), False) for path in FILES):
+    _, different, missing = filecmp.cmpfiles(place, Path(f"{root}{DATA}"), list(FILES), shallow=False)
+    if different or missing:
         return "none"
     return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"

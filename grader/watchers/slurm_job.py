@@ -25,6 +25,7 @@ from course.hosts.layout import HEAD
 from course.hosts.slurm import Job, Slurm
 from grader.facts import EndedFor, JobFacts, Result, SeenRun, SeenTask
 from grader.watchers import job_rank
+from grader.watchers.clock import Clock
 
 ARGUMENTS = ["--name", "two  words", "a;b", "$HOME"]
 DATA, CHECKPOINTS, WORK = Path("/shared/the data"), Path("/shared/the checkpoints"), Path("/shared/work")
@@ -197,8 +198,8 @@ class _Watched:
 
     def _until(self, what: Callable[[Job], bool], seconds: float) -> bool:
         """Wait until something is true of the job, and return whether it is; False also if the job has ended."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        clock = Clock()
+        while clock.seconds < seconds:
             self.job = self.scheduler.job(self.number)
             if what(self.job):
                 return True
@@ -209,9 +210,9 @@ class _Watched:
 
     def _look(self, run: SeenRun, orders: str, up: Callable[[], bool]) -> None:
         """Note the ranks of a run, until something is true or their time is over."""
-        deadline = time.monotonic() + PATIENCE
+        clock = Clock()
         while True:
-            enough = up() or time.monotonic() > deadline
+            enough = up() or clock.seconds > PATIENCE
             for host, processes in self.cluster.processes().items():
                 for process in processes:
                     with contextlib.suppress(psutil.Error, OSError):

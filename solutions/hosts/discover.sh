@@ -3,7 +3,7 @@
 #
 # HOSTFILE says which file; it has lines such as `node1 slots=2`. horovodrun runs this every second.
 answers() {
-    timeout 2 ssh "$1" true < /dev/null 2> /dev/null && echo "$1:$2"
+    timeout 5 ssh "$1" true < /dev/null 2> /dev/null && echo "$1:$2"
 }
 
 while read -r host slots; do

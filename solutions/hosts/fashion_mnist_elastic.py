@@ -1,9 +1,8 @@
-"""Train on Fashion-MNIST on hosts that come and go, with elastic Horovod:
+"""Train a small network on Fashion-MNIST with Horovod, on hosts that come and go:
 
-    horovodrun --gloo -np 2 --min-np 1 --max-np 4 --host-discovery-script ./discover.sh python fashion_mnist_elastic.py
+    bash launch_elastic.sh hostfile -np 1 --max-np 4 python fashion_mnist_elastic.py
 
-When a host is lost, the ranks that are left go back to the last commit and continue without it. When one joins, all
-continue where they are, after the next commit.
+commits.csv in --log-dir gets a line for each commit: time, ranks, epoch, images seen in it, loss.
 """
 
 import argparse
@@ -19,10 +18,12 @@ from horovod.common.exceptions import HorovodInternalError
 from course import data
 
 parser = argparse.ArgumentParser(description="Train on Fashion-MNIST on hosts that come and go.")
-parser.add_argument("--log-dir", default="./logs", help="commits.csv is written here: a line for each commit")
+parser.add_argument("--log-dir", default="./logs", help="for commits.csv and the trained model")
 parser.add_argument("--batch-size", type=int, default=32, help="images per step on each rank")
 parser.add_argument("--epochs", type=int, default=10)
 parser.add_argument("--base-lr", type=float, default=0.02, help="learning rate of one rank")
+parser.add_argument("--momentum", type=float, default=0.9)
+parser.add_argument("--weights", default=None, help="a file of numpy.savez with the weights to start from")
 parser.add_argument("--commit-steps", type=int, default=20, help="steps from one commit to the next")
 parser.add_argument("--data-dir", default=data.SHIPPED)
 parser.add_argument("--train-samples", type=int, default=None)
@@ -35,8 +36,10 @@ images = images.reshape(len(images), -1).astype("float32") / 255
 
 model = tf.keras.Sequential([tf.keras.layers.Dense(512, activation="relu"), tf.keras.layers.Dense(10)])
 model.build((None, images.shape[1]))
-optimizer = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=0.9)
-optimizer.build(model.trainable_variables)  # its variables are part of the state, and have to exist before it
+if args.weights:
+    model.set_weights(list(np.load(args.weights).values()))
+optimizer = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum)
+optimizer.build(model.trainable_variables)  # its variables are shared with ranks that join, so they have to exist
 losses = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
 
 
@@ -56,44 +59,47 @@ def train_step(inputs, targets, weight):
 
 
 def log(state, loss):
-    """Append a line to commits.csv: time, ranks, epoch, images seen in it, loss."""
+    """Append a line to commits.csv, and print one at the end of an epoch."""
     Path(args.log_dir).mkdir(parents=True, exist_ok=True)
     with Path(args.log_dir, "commits.csv").open("a") as file:
         csv.writer(file).writerow([time.time(), hvd.size(), state.epoch, state.seen, float(loss)])
+    if state.seen == len(images):
+        print(f"Epoch {state.epoch + 1}/{args.epochs}: loss {loss:.4f} in its last step")
 
 
+# Step 20: Horovod calls this function again, from the last commit on, when ranks are lost or join.
 @hvd.elastic.run
 def train(state):
-    """Train to the end, from the state on. It is called again when the ranks have changed."""
+    """Train to the end, from the state on."""
+    # Step 20: the learning rate follows the number of ranks, which is another one at each call.
     rate = args.base_lr * hvd.size()
     optimizer.learning_rate.assign(rate)
     if hvd.rank() == 0:
         seen = f"epoch {state.epoch + 1} continues after {state.seen} of {len(images)} images"
         print(f"{hvd.size()} ranks, learning rate {rate:.2g}: {seen}")
     while state.epoch < args.epochs:
-        # All ranks have the same order, also those that join later, and each takes its share of every step.
+        # All ranks have the same order, and each takes its share of every step.
         order = np.random.default_rng(state.epoch).permutation(len(images))
-        for _ in range(args.commit_steps):
-            chosen = order[state.seen : state.seen + args.batch_size * hvd.size()]
+        # Step 20: an epoch continues after the images that were seen, however many ranks have seen them.
+        for step, start in enumerate(range(state.seen, len(images), args.batch_size * hvd.size()), start=1):
+            chosen = order[start : start + args.batch_size * hvd.size()]
             mine = chosen[hvd.rank() :: hvd.size()]
             weight = tf.constant(hvd.size() / len(chosen))
+            # Step 20: Horovod 0.28 takes some errors of a lost rank for the end of the training, but never this one.
             try:
                 loss = train_step(images[mine], labels[mine], weight)
             except tf.errors.UnknownError as error:
-                # Horovod 0.28 takes some of these errors for the end of the training, and returns.
                 raise HorovodInternalError(error) from error
-            state.seen += len(chosen)
-            if state.seen == len(images):
-                break
-        if hvd.rank() == 0:
-            log(state, loss)
-        if state.seen == len(images):
-            if hvd.rank() == 0:
-                print(f"Epoch {state.epoch + 1}/{args.epochs}: loss {loss:.4f} in its last step")
-            state.epoch, state.seen = state.epoch + 1, 0
-        state.commit()  # keeps a copy in memory, and sees whether hosts have come
+            state.seen = start + len(chosen)
+            # Step 20: a commit keeps a copy of the state in memory, and sees whether hosts have come.
+            if step % args.commit_steps == 0 or state.seen == len(images):
+                if hvd.rank() == 0:
+                    log(state, loss)
+                state.commit()
+        state.epoch, state.seen = state.epoch + 1, 0
 
 
+# Step 20: the state is what a rank needs to continue. Those that join receive it from rank 0.
 train(hvd.elastic.TensorFlowKerasState(model, optimizer, epoch=0, seen=0))
 if hvd.rank() == 0:
     model.save(Path(args.log_dir, "model.keras"))

@@ -16,8 +16,10 @@ from tests.mutants import statements  # noqa: F401  it adds its own to MUTATORS
 from tests.mutants.mutators import MUTATORS
 from tests.mutants.program import Program
 
-# Of a capstone, which changes a whole program, the corpus alone holds mistakes.
-GRADED: tuple[Step, ...] = tuple(step for step in checks.STEPS if not step.is_capstone)
+# Of a capstone, which changes a whole program, and of a shell script, the corpus alone holds mistakes.
+GRADED: tuple[Step, ...] = tuple(
+    step for step in checks.STEPS if not step.is_capstone and step.solution.suffix == ".py"
+)
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,21 @@
-"""solutions/hosts/fashion_mnist_elastic.py on hosts that really die and come back."""
+"""solutions/hosts/fashion_mnist_elastic.py on hosts that really die and join, launched by launch_elastic.sh."""
 
-import csv
 import itertools
 import re
 
 import pytest
 
 from course import hosts
+from course.hosts.elastic import Commit, Event, commits, train
 from course.steps import SOLUTIONS
 
 IMAGES, EPOCHS = 2000, 14
 PROGRAM = (
-    f"{SOLUTIONS}/hosts/fashion_mnist_elastic.py --epochs {EPOCHS} --batch-size 8 --train-samples {IMAGES} "
+    f"python {SOLUTIONS}/hosts/fashion_mnist_elastic.py --epochs {EPOCHS} --batch-size 8 --train-samples {IMAGES} "
     "--log-dir /shared/logs"
 )
 LAUNCH = (
-    "horovodrun --gloo -np 2 --min-np 1 --max-np 3 --network-interfaces eth0 "
-    f"--host-discovery-script {SOLUTIONS}/hosts/discover.sh"
+    f"bash {SOLUTIONS}/hosts/launch_elastic.sh /cluster/hostfile -np 2 --min-np 1 --max-np 3 --network-interfaces eth0"
 )
 
 
@@ -25,25 +24,49 @@ def test_hosts_come_and_go_and_no_image_is_lost_or_counted_twice(leftovers):
     with hosts.up(3, slots=1) as cluster:
         cluster.kill("node3")
         events = [
-            (r"^Epoch 1/", lambda: cluster.kill("node2")),
-            (r"^1 ranks", lambda: cluster.revive("node3")),
+            Event(lambda commit: commit.epoch == 1 and commit.seen < IMAGES, "kill", "node2"),
+            Event(lambda commit: commit.ranks == 1, "revive", "node3"),
         ]
-
-        def say(line):
-            if events and re.search(events[0][0], line.partition(":")[2]):
-                events.pop(0)[1]()
-
-        done = cluster.run(f"{LAUNCH} python {PROGRAM}".split(), say=say, timeout=600)
-        assert done.returncode == 0, done.stdout
-        rows = list(csv.reader((cluster.shared / "logs" / "commits.csv").read_text().splitlines()))
+        done = train(cluster, f"{LAUNCH} {PROGRAM}", cluster.shared / "logs", events, say=print, timeout=600)
+        assert done.status == 0, done.printed
         assert (cluster.shared / "logs" / "model.keras").is_file()
-    begun = re.findall(r"(\d) ranks, learning rate ([\d.]+):", done.stdout)
-    assert begun == [("2", "0.04"), ("1", "0.02"), ("2", "0.04")], done.stdout
-    commits = [(int(epoch), int(seen)) for _, _, epoch, seen, _ in rows]
-    assert commits == sorted(set(commits)), "a commit that was made is not made again"
-    for epoch, of_epoch in itertools.groupby(commits, key=lambda commit: commit[0]):
+    assert [event for _, event in done.happened] == events
+    assert "launch_elastic.sh: node2 does not answer" in done.printed
+    assert "launch_elastic.sh: node3 answers now" in done.printed
+    begun = re.findall(r"(\d) ranks, learning rate ([\d.]+):", done.printed)
+    assert begun == [("2", "0.04"), ("1", "0.02"), ("2", "0.04")], done.printed
+    places = [(commit.epoch, commit.seen) for commit in done.commits]
+    assert places == sorted(set(places)), "a commit that was made is not made again"
+    for epoch, of_epoch in itertools.groupby(places, key=lambda place: place[0]):
         assert list(of_epoch)[-1] == (epoch, IMAGES)
-    assert commits[-1][0] == EPOCHS - 1
-    losses = [float(loss) for *_, loss in rows]
+    assert places[-1][0] == EPOCHS - 1
+    losses = [commit.loss for commit in done.commits]
     assert sum(losses[-10:]) < sum(losses[:10]) / 2
     assert leftovers() == []
+
+
+def test_a_line_that_is_being_written_is_not_read(tmp_path):
+    assert commits(tmp_path) == []
+    (tmp_path / "commits.csv").write_text("1.5,2,0,320,0.25\n2.5,2,0,6")
+    assert commits(tmp_path) == [Commit(1.5, 2, 0, 320, 0.25)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("", "give it a hostfile and the arguments of horovodrun"),
+        ("/cluster/missing -np 1 true", "the hostfile /cluster/missing cannot be read"),
+    ],
+)
+def test_a_bad_call_is_explained(arguments, says):
+    with hosts.up(1) as cluster:
+        done = cluster.run(["bash", f"{SOLUTIONS}/hosts/launch_elastic.sh", *arguments.split()], timeout=60)
+    assert done.returncode == 1 and says in done.stdout
+
+
+def test_without_a_host_that_answers_there_is_no_training():
+    with hosts.up(["ada"], slots=1) as cluster:
+        cluster.kill("ada")
+        command = f"bash {SOLUTIONS}/hosts/launch_elastic.sh /cluster/hostfile -np 1 true"
+        done = cluster.run(command.split(), timeout=60)
+    assert done.returncode == 1 and "no host of /cluster/hostfile answers" in done.stdout

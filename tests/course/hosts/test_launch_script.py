@@ -111,8 +111,8 @@ def test_a_host_that_no_longer_answers_is_named_and_the_others_stop(cluster, fau
 def test_the_ranks_end_with_the_script(cluster):
     process = launch(cluster, seed="wait")
     wait_until_up(process)
-    (script,) = [each for each in cluster.processes()["head"] if each.cmdline()[0] == "bash"]
-    script.terminate()
+    shells = [each for each in cluster.processes()["head"] if each.name() == "bash"]
+    min(shells, key=lambda each: each.create_time()).terminate()
     assert left(cluster) == []
     assert ended(process)[0] == 143
 

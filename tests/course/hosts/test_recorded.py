@@ -18,9 +18,9 @@ every_lesson = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: fol
 
 
 def code(notebook):
-    """Return the code cells of a lesson after the one that sets it up."""
+    """Return the code cells of a lesson after the one that sets it up, but for the check."""
     after = [cell.id for cell in notebook.cells].index("setup") + 1
-    return [cell for cell in notebook.cells[after:] if cell.cell_type == "code"]
+    return [cell for cell in notebook.cells[after:] if cell.cell_type == "code" and cell.id != recorded.CHECK]
 
 
 @every_lesson

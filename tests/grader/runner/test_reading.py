@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course.steps import get
+from grader import checks
 from grader.runner import reading
 from grader.runner.reading import NoScriptError
 from tests.corpus import CORRECT
@@ -65,7 +66,7 @@ def test_other_names_and_no_comments_are_nothing_out_of_place(old, new):
 
 @pytest.mark.parametrize("variant", [row for rows in CORRECT.values() for row in rows], ids=lambda row: row.name)
 def test_reading_finds_nothing_out_of_place_in_honest_work(variant):
-    assert reading.read(variant.text()).suspicious == []
+    assert checks.of(variant.step).read(variant.text()).suspicious == []
 
 
 HONEST = """

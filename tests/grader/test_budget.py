@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from grader.runner.budget import SLOWEST, Budget
+from grader.budget import SLOWEST, Budget
 
 SECONDS = 2  # of a core
 

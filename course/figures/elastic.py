@@ -1,0 +1,49 @@
+"""An elastic training: how many ranks there are over time, and the loss."""
+
+import itertools
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from course.figures.restarts import LOST
+from course.figures.style import GREY, rank_colour
+from course.hosts.elastic import Training
+
+SAYS = {"kill": "{} dies", "pull_cable": "{} loses its cable", "revive": "{} comes"}
+
+
+def ranks_and_loss(training: Training) -> Figure:
+    """Plot the ranks and the loss at each commit, over time; what happened to hosts is marked.
+
+    Args:
+        training: as course.hosts.elastic.train() returns it.
+    """
+    figure, (above, below) = plt.subplots(
+        2, 1, figsize=(8.6, 4.6), layout="constrained", sharex=True, height_ratios=(2, 3)
+    )
+    plt.close(figure)  # or a notebook would show it twice
+    start = training.commits[0].time
+    for ranks, group in itertools.groupby(training.commits, key=lambda commit: commit.ranks):
+        commits = list(group)
+        times = [commit.time - start for commit in commits]
+        style = {"color": rank_colour(ranks - 1), "marker": ".", "markersize": 5}
+        above.plot(times, [ranks] * len(commits), **style)
+        below.plot(times, [commit.loss for commit in commits], **style)
+    for when, event in training.happened:
+        for ax in (above, below):
+            ax.axvline(when - start, color=LOST, linestyle=":")
+        above.text(
+            when - start,
+            1.03,
+            SAYS[event.do].format(event.host),
+            color=LOST,
+            ha="center",
+            transform=above.get_xaxis_transform(),
+        )
+    most = max(commit.ranks for commit in training.commits)
+    above.set(ylabel="ranks", ylim=(0, most + 0.5), yticks=range(most + 1))
+    below.set(ylabel="loss of a step", xlabel="seconds since the first commit; a dot for each commit", ylim=0)
+    for ax in (above, below):
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(axis="y", color=GREY, alpha=0.2)
+    return figure

@@ -1,0 +1,222 @@
+"""The part of step 20: an elastic training, on hosts of which one dies or joins in the middle of an epoch.
+
+What a verdict rests on is seen from outside, and from the model that the training saves: see grader.watchers.elastic.
+"""
+
+from collections.abc import Collection
+from itertools import pairwise
+from statistics import median
+
+from grader.checks import ending
+from grader.checks.part import Finding, Part
+from grader.facts import ElasticFacts
+from grader.job import Topology
+from grader.report.data import Outcome
+from grader.runner import reading
+from grader.runner.reading import Source
+from grader.runs import ElasticRank, ElasticRuns
+
+part = Part("fashion_mnist_elastic.py", "hosts/fashion_mnist_elastic.py", ElasticFacts, read=reading.read)
+
+JOINS = Topology("joins", "2 hosts, and a third one joins", 3, 1, 0, watcher="elastic")
+DIES = Topology(
+    "dies", "2 hosts with 2 and 1 slots, and the second one dies", 2, 2, 0, reserved=True, watcher="elastic"
+)
+
+NEAR = 0.12  # how far a number of uses may be from a whole one
+LAST = 400  # characters of what was printed last
+
+
+def _of(runs: ElasticRuns, cluster: Topology) -> ElasticRank:
+    """Return the training on a cluster."""
+    return (runs.topologies | runs.reserved)[cluster.name][0]
+
+
+def ended(runs: ElasticRuns, step: int, seconds: float, script: str) -> Outcome:
+    """Return how the training ended on the hosts of which none dies."""
+    ran = _of(runs, JOINS)
+    said = f" It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
+    if ran.facts.happened is None:
+        how = "was ended after a while" if ran.ended_for else f"ended with status {ran.exit}"
+        message = (
+            f"The ranks exchange no gradients ({ran.topology}): the training {how}, before a host could join.{said}"
+        )
+        return ending.outcome("failed", step, message)
+    return ending.outcome("passed", step, "Correct.")
+
+
+part.ended = ended
+
+
+@part.check(
+    20,
+    points=3,
+    clusters=(JOINS, DIES),
+    asks=(
+        "again from the last commit when a rank is lost",
+        "so that the training continues with the ranks that are left",
+    ),
+    hint="hvd.elastic.run calls the function again after HorovodInternalError, and after no other error.",
+)
+def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
+    """When a host dies, the training continues on the others, and ends with a model."""
+    ran, solution = _of(runs, DIES), _of(expected, DIES)
+    what = f"A host died in mid-epoch ({ran.topology})"
+    if ran.facts.happened is None:
+        return Finding(f"Not checked: the ranks exchange no gradients ({ran.topology}).", untold=True)
+    failed = _failed(ran, what, source)
+    if failed:
+        return failed
+    left = ran.facts.presence[-1:] and [each for each in ran.facts.presence if each.seconds > ran.facts.happened]
+    hosts = {host for each in left for host in each.ranks}
+    if hosts - set(_hosts(solution)):
+        return Finding(f"{what}. Ranks were then seen on {', '.join(sorted(hosts))}.", unclear=True)
+    times = median(ran.facts.uses)
+    if times < median(solution.facts.uses) - 1 / 2:
+        message = f"{what}, and the training ended: its model was trained {times:.1f} times on an image. "
+        message += f"Expected: {median(solution.facts.uses):.0f} times, as there are epochs."
+        return Finding(message, source.line_of("HorovodInternalError", "UnknownError", "train_step"))
+    return None
+
+
+@part.check(
+    20,
+    points=2,
+    asks=("with the others when ranks join",),
+    hint="state.commit() sees whether hosts have come. The state has to have all that a new rank needs.",
+)
+def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
+    """When a host joins, a rank starts there and trains with the others, before the epoch ends."""
+    ran, solution = _of(runs, JOINS), _of(expected, JOINS)
+    what = f"A host came in mid-epoch ({ran.topology})"
+    assert ran.facts.happened is not None
+    if new := _missing(ran, solution):
+        message = f"{what}, and no rank started on {new}. Expected: one, after the next commit."
+        return Finding(message, source.line_of("commit", "run"))
+    failed = _failed(ran, what, source)
+    if failed:
+        return failed
+    if ran.facts.received < solution.facts.received / 2:
+        megabytes = [facts.received / 1e6 for facts in (ran.facts, solution.facts)]
+        message = (
+            f"{what}. After that, {megabytes[0]:.0f} MB arrived at the first host. Expected: {megabytes[1]:.0f} MB"
+        )
+        return Finding(f"{message}, with the gradients of all ranks.", source.line_of("DistributedGradientTape"))
+    return None
+
+
+@part.check(
+    20,
+    points=2,
+    asks=("that of one rank, multiplied by the number of ranks", "Set the learning rate whenever `train` is called"),
+    needs=(grows,),
+    hint="optimizer.learning_rate.assign(), at the beginning of train: args.base_lr * hvd.size().",
+)
+def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
+    """The learning rate follows the number of ranks."""
+    for ran in _trained(runs):
+        odd = [times for times in ran.facts.uses if abs(times - round(times)) > NEAR]
+        if len(odd) > len(ran.facts.uses) // 50:
+            message = f"{len(odd)} of {len(ran.facts.uses)} images moved the weights {median(odd):.2f} times as far as "
+            message += (
+                f"a use at --base-lr does ({ran.topology}). Expected: {_epochs(expected)} times, once per epoch, "
+            )
+            message += "at a learning rate of --base-lr multiplied by the number of ranks that there are."
+            return Finding(message, source.line_of("learning_rate", "base_lr"))
+    return None
+
+
+@part.check(
+    20,
+    points=2,
+    asks=("each image is used once per epoch, however many ranks there are",),
+    needs=(rate,),
+    hint="An epoch continues at state.seen. All ranks need the same order, and the state has to have the model in it.",
+)
+def once(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
+    """Each image is used once per epoch: none is left out, and none is counted twice."""
+    for ran in _trained(runs):
+        epochs = _epochs(expected)
+        more, less = ([each for each in ran.facts.uses if sign * (each - epochs) > 1 / 2] for sign in (1, -1))
+        if more or less:
+            message = f"In {epochs} epochs, {len(more)} of {len(ran.facts.uses)} images were used more than {epochs} "
+            message += f"times, and {len(less)} less often ({ran.topology}). Expected: each of them once per epoch."
+            return Finding(message, source.line_of("permutation", "seen"))
+    return None
+
+
+@part.check(
+    20,
+    points=1,
+    asks=(
+        "Commit after every `args.commit_steps` steps, and at the end of an epoch",
+        "Rank 0 logs each commit before it is made",
+    ),
+    needs=(grows,),
+    hint="state.commit() after every args.commit_steps steps, and at the end of an epoch. log() before it, on rank 0.",
+)
+def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
+    """The training commits after every --commit-steps steps and at the end of an epoch, and logs it."""
+    for ran in _trained(runs):
+        found = [(each.epoch, each.seen) for each in ran.facts.commits]
+        solution = [(each.epoch, each.seen) for each in _of(expected, _cluster(ran)).facts.commits]
+        line = source.line_of("commit", "log")
+        if len(found) < len(solution) * 2 / 3:
+            message = f"commits.csv has {len(found)} lines ({ran.topology}). Expected: some {len(solution)}, one after "
+            return Finding(f"{message}every --commit-steps steps and at the end of an epoch.", line)
+        again = next((second for first, second in pairwise(found) if second <= first), None)
+        if again:
+            message = (
+                f"commits.csv has a line of epoch {again[0] + 1} after {again[1]} images where it had got further "
+            )
+            return Finding(f"{message}({ran.topology}). Expected: each commit once, logged by rank 0 alone.", line)
+        ends = {place for place in solution if place[1] == max(seen for _, seen in solution)}
+        if not ends <= set(found):
+            message = f"commits.csv has no commit at the end of {len(ends - set(found))} epochs ({ran.topology})."
+            return Finding(f"{message} Expected: one at the end of each.", line)
+    return None
+
+
+def _failed(ran: ElasticRank, what: str, source: Source) -> Finding | None:
+    """Return why a training has left no model, if so."""
+    said = f" It printed last: {ran.stdout.strip()[-LAST:]}"
+    if ran.ended_for:
+        return Finding(f"{what}, and the training did not end: it was ended {_later(ran)} later.{said}")
+    if ran.exit:
+        message = f"{what}, and the training ended with status {ran.exit}, {_later(ran)} later. Expected: it continues."
+        return Finding(message + said, source.line_of("elastic", "train"))
+    if not ran.facts.uses:
+        message = (
+            f"{what}, and the training ended without a model that can be read. Expected: model.keras in --log-dir."
+        )
+        return Finding(message, source.line_of("save"))
+    return None
+
+
+def _later(ran: ElasticRank) -> str:
+    """Return how long after the event a training ended."""
+    return f"{ran.facts.seconds - (ran.facts.happened or 0):.0f} s"
+
+
+def _missing(ran: ElasticRank, solution: ElasticRank) -> str | None:
+    """Return the host on which the solution's ranks came to train last, if this training had none there."""
+    return next((host for host in _hosts(solution) if host not in _hosts(ran)), None)
+
+
+def _hosts(ran: ElasticRank) -> Collection[str]:
+    """Return the hosts on which ranks were seen, in the order in which they were."""
+    return list(dict.fromkeys(host for each in ran.facts.presence for host in each.ranks))
+
+
+def _trained(runs: ElasticRuns) -> list[ElasticRank]:
+    """Return the trainings that have left a model."""
+    return [ran for ran in (_of(runs, JOINS), _of(runs, DIES)) if ran.facts.uses]
+
+
+def _cluster(ran: ElasticRank) -> Topology:
+    return JOINS if ran.topology == JOINS.description else DIES
+
+
+def _epochs(expected: ElasticRuns) -> int:
+    """Return how often the solution uses an image."""
+    return round(median(_of(expected, JOINS).facts.uses))

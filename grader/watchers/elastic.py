@@ -1,0 +1,238 @@
+"""Watches an elastic training on hosts of which one dies or joins, while it trains.
+
+What counts is seen from outside: the ranks on each host by their processes, what the hosts receive by the counters of
+their interfaces, and how the training ends. Which images the weights were trained on is seen from the model that it
+saves. Each image lights pixels that no other image does, and the weights of a pixel change only by the steps with its
+image in them. The judge draws the weights to start from, and the learning rate is small. So how far those weights
+moved says how often an image was used.
+"""
+
+import contextlib
+import csv
+import gzip
+import re
+import struct
+import sys
+import threading
+import time
+import zipfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+import psutil
+
+from course import hosts
+from course.hosts.cluster import Cluster
+from course.internal.reaper import Reaped
+from course.steps import SOLUTIONS
+from grader.facts import ElasticFacts, EndedFor, Logged, Presence, Result
+
+IMAGES, PIXELS, CLASSES = 240, 3, 10  # pixels that each image has to itself
+WIDTH = 512  # of the hidden layer
+BATCH, EPOCHS, RATE = 4, 3, 4e-4  # for the program; the rate is that of one rank
+SPEED = "100mbit"  # of the network: it makes a step long enough for something to happen in mid-epoch
+STARTED = 35  # seconds until the ranks train
+LATEST = 40  # seconds from what happens to a host to the end of the training
+PULSE = 0.1  # seconds between looks
+OUTPUT = 20_000  # characters of what is printed
+LARGEST = 50 * 2**20  # bytes of a saved model
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Hosts, and what happens to one of them.
+
+    Attributes:
+        slots: of each host, in the order of the hostfile.
+        dies: the host that dies, or None.
+        joins: the host that is down at first, or None.
+        received: megabytes that the first host has received when it happens.
+        patience: seconds that a rank waits for another one.
+        commit: steps from one commit to the next: what is left of an epoch then can be shared out without a remainder,
+            also if the number of ranks has changed. In a step of fewer images, each would count more.
+    """
+
+    slots: dict[str, int]
+    dies: str | None
+    joins: str | None
+    received: int
+    patience: int
+    commit: int
+
+
+SCENARIOS = {
+    "dies": Scenario({"opal": 2, "jade": 1}, "jade", None, 65, 12, 4),
+    "joins": Scenario({"onyx": 1, "mica": 1, "ruby": 1}, None, "ruby", 10, 30, 3),
+}
+
+
+def watch(name: str, script: Path) -> Result:
+    """Train with a script in a scenario, and return how that ended, with ElasticFacts."""
+    scenario = SCENARIOS[name]
+    with hosts.up(list(scenario.slots), slots=list(scenario.slots.values()), rate=SPEED) as cluster:
+        if scenario.joins:
+            cluster.kill(scenario.joins)
+        watched = _Watched(cluster, scenario, script)
+        watched.start()
+        watched.until_trained()
+        return watched.until_end()
+
+
+class _Watched:
+    """A training that runs, and what was seen of it."""
+
+    def __init__(self, cluster: Cluster, scenario: Scenario, script: Path):
+        self.cluster, self.scenario, self.script = cluster, scenario, script
+        self.facts = ElasticFacts()
+        self.printed = b""
+        self.ended_for: EndedFor | None = None
+        self.first = next(iter(scenario.slots))
+        self.images = _Images()
+        self.images.write(cluster.shared)
+        self.before = 0
+
+    def start(self) -> None:
+        """Start the training on the head, and read what it prints."""
+        ranks = sum(slots for host, slots in self.scenario.slots.items() if host != self.scenario.joins)
+        program = [sys.executable, str(self.script), "--log-dir", "/shared/logs", "--data-dir", "/shared/data"]
+        program += ["--weights", "/shared/weights.npz", "--momentum", "0", "--base-lr", str(RATE)]
+        program += ["--batch-size", str(BATCH), "--epochs", str(EPOCHS), "--commit-steps", str(self.scenario.commit)]
+        launcher = ["bash", f"{SOLUTIONS}/hosts/launch_elastic.sh", "/cluster/hostfile", "-np", str(ranks)]
+        launcher += ["--min-np", "1", "--max-np", "3", "--network-interfaces", "eth0"]
+        variables = {"HOROVOD_GLOO_TIMEOUT_SECONDS": str(self.scenario.patience)}
+        self.began = time.monotonic()
+        self.process: Reaped = self.cluster.start([*launcher, *program], variables=variables)
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def until_trained(self) -> None:
+        """Look at the hosts until the training has exchanged enough, and let happen what is to happen."""
+        while not self._over and self._seconds < STARTED:
+            self._look()
+            if self._received() > self.scenario.received * 10**6:
+                self.facts.happened = self._seconds
+                if self.scenario.dies:
+                    self.cluster.kill(self.scenario.dies)
+                if self.scenario.joins:
+                    self.cluster.revive(self.scenario.joins)
+                self.before = self._received()
+                return
+            time.sleep(PULSE)
+
+    def until_end(self) -> Result:
+        """Wait until the training has ended, or end it, and return how it did and what was seen."""
+        deadline = self._seconds + LATEST
+        while self.facts.happened and not self._over and self._seconds < deadline:
+            self._look()
+            time.sleep(PULSE)
+        if not self._over:
+            self.ended_for = "time"
+            self.process.end()
+        self.facts.received = self._received() - self.before
+        status = self.process.wait()
+        self.facts.seconds = self._seconds
+        self.facts.commits = _commits(self.cluster.shared / "logs" / "commits.csv")
+        with contextlib.suppress(OSError, KeyError, ValueError, zipfile.BadZipFile):
+            self.facts.uses = self.images.uses(self.cluster.shared / "logs" / "model.keras")
+        return Result(status, self.ended_for, "", self.printed.decode(errors="replace"), "", self.facts)
+
+    @property
+    def _over(self) -> bool:
+        return not self.reader.is_alive()
+
+    @property
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self.began, 1)
+
+    def _read(self) -> None:
+        while piece := self.process.output.read1(65536):  # type: ignore[attr-defined]
+            self.printed = self.printed + piece if len(self.printed) < OUTPUT else self.printed
+
+    def _received(self) -> int:
+        return self.cluster.received(self.first)["eth0"]
+
+    def _look(self) -> None:
+        """Note on which hosts ranks are, where that has changed."""
+        found: Counter[str] = Counter()
+        for host, processes in self.cluster.processes().items():
+            for process in processes:
+                with contextlib.suppress(psutil.Error):
+                    found[host] += str(self.script) in process.cmdline()[1:2]
+        ranks = {host: number for host, number in found.items() if number}
+        if not self.facts.presence or self.facts.presence[-1].ranks != ranks:
+            self.facts.presence.append(Presence(self._seconds, ranks))
+
+
+class _Images:
+    """The images and the weights to start from, which are drawn anew for each training."""
+
+    def __init__(self) -> None:
+        draw = np.random.default_rng()
+        self.pixels = draw.permutation(28 * 28)[: IMAGES * PIXELS].reshape(IMAGES, PIXELS)
+        self.labels = draw.permutation(np.arange(IMAGES) % CLASSES).astype(np.uint8)
+        self.hidden = draw.uniform(-0.07, 0.07, (28 * 28, WIDTH)).astype(np.float32)
+        self.output = draw.uniform(-0.1, 0.1, (WIDTH, CLASSES)).astype(np.float32)
+
+    def write(self, folder: Path) -> None:
+        """Write the images, in the files of Fashion-MNIST, and the weights below a folder."""
+        images = np.zeros((IMAGES, 28 * 28), np.uint8)
+        np.put_along_axis(images, self.pixels, 255, axis=1)
+        (folder / "data").mkdir()
+        files = ("images-idx3", (IMAGES, 28, 28), images), ("labels-idx1", (IMAGES,), self.labels)
+        for name, shape, values in files:
+            header = struct.pack(f">HBB{len(shape)}I", 0, 8, len(shape), *shape)
+            for part in ("train", "t10k"):
+                path = folder / "data" / f"{part}-{name}-ubyte.gz"
+                path.write_bytes(gzip.compress(header + values.tobytes()))
+        zeros = np.zeros(WIDTH, np.float32), np.zeros(CLASSES, np.float32)
+        np.savez(folder / "weights.npz", self.hidden, zeros[0], self.output, zeros[1])
+
+    def uses(self, path: Path) -> list[float]:
+        """Return how often each image was used in training, as the weights of a saved model show it.
+
+        Raises:
+            OSError, KeyError, ValueError, BadZipFile: it is no such model.
+        """
+        moved = _hidden_weights(path) - self.hidden
+        lit = self.hidden[self.pixels].sum(axis=1)  # what reaches the hidden layer: the biases are 0 at the start
+        scores = np.maximum(lit, 0) @ self.output
+        error = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        error[np.arange(IMAGES), self.labels] -= 1
+        gradient = (error @ self.output.T) * (lit > 0)
+        along = (moved[self.pixels].mean(axis=1) * gradient).sum(axis=1) / (gradient**2).sum(axis=1)
+        return [round(float(each), 3) for each in -along * BATCH / RATE]
+
+
+def _hidden_weights(path: Path) -> np.ndarray:
+    """Return the weights of the hidden layer of a saved model, as Keras writes it.
+
+    Raises:
+        OSError, KeyError, ValueError, BadZipFile: it is no such model.
+    """
+    found: list[np.ndarray] = []
+
+    def take(name: str, item: object) -> None:
+        if isinstance(item, h5py.Dataset) and item.shape == (28 * 28, WIDTH) and item.dtype == np.float32:
+            found.append(item[()])
+
+    with zipfile.ZipFile(path) as archive:
+        if archive.getinfo("model.weights.h5").file_size > LARGEST:
+            raise ValueError("The model is too large.")
+        with archive.open("model.weights.h5") as file, h5py.File(file, "r") as weights:
+            weights.visititems(take)
+    if len(found) != 1 or not np.isfinite(found[0]).all():
+        raise ValueError("The model has no such layer, or several.")
+    return found[0]
+
+
+def _commits(path: Path) -> list[Logged]:
+    """Return what a training has logged, up to a line that is of another form."""
+    found: list[Logged] = []
+    with contextlib.suppress(OSError, ValueError):
+        for _, ranks, epoch, seen, _ in csv.reader(path.read_text(errors="replace")[:OUTPUT].splitlines()):
+            if re.fullmatch(r"\d{1,6} \d{1,6} \d{1,6}", f"{ranks} {epoch} {seen}"):
+                found.append(Logged(int(ranks), int(epoch), int(seen)))
+    return found

@@ -1,0 +1,103 @@
+"""Train a small network on Fashion-MNIST with Horovod, on hosts that come and go:
+
+    bash launch_elastic.sh hostfile -np 1 --max-np 4 python fashion_mnist_elastic.py
+
+commits.csv in --log-dir gets a line for each commit: time, ranks, epoch, images seen in it, loss.
+"""
+
+import argparse
+import csv
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import horovod.tensorflow as hvd
+import numpy as np
+import tensorflow as tf
+
+from course import data
+
+parser = argparse.ArgumentParser(description="Train on Fashion-MNIST on hosts that come and go.")
+parser.add_argument("--log-dir", default="./logs", help="for commits.csv and the trained model")
+parser.add_argument("--batch-size", type=int, default=32, help="images per step on each rank")
+parser.add_argument("--epochs", type=int, default=10)
+parser.add_argument("--base-lr", type=float, default=0.02, help="learning rate of one rank")
+parser.add_argument("--momentum", type=float, default=0.9)
+parser.add_argument("--weights", default=None, help="a file of numpy.savez with the weights to start from")
+parser.add_argument("--commit-steps", type=int, default=20, help="steps from one commit to the next")
+parser.add_argument("--data-dir", default=data.SHIPPED)
+parser.add_argument("--train-samples", type=int, default=None)
+args = parser.parse_args()
+
+hvd.init()
+
+(images, labels), _ = data.load(args.data_dir, args.train_samples)
+images = images.reshape(len(images), -1).astype("float32") / 255
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(512, activation="relu"), tf.keras.layers.Dense(10)])
+model.build((None, images.shape[1]))
+if args.weights:
+    model.set_weights(list(np.load(args.weights).values()))
+# TODO: Step 20: the number of ranks changes in mid-training, so this cannot be the rate of the whole training.
+rate = args.base_lr * hvd.size()
+optimizer = tf.keras.optimizers.SGD(learning_rate=rate, momentum=args.momentum)
+optimizer.build(model.trainable_variables)  # its variables are shared with ranks that join, so they have to exist
+losses = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
+
+
+@tf.function(reduce_retracing=True)
+def train_step(inputs, targets, weight):
+    """Train on this rank's images of a step, and return the mean loss of all ranks' images.
+
+    An epoch's last step may have fewer images, and not as many on each rank. So each image has the same weight, and
+    the average over the ranks is the mean over the images.
+    """
+    with tf.GradientTape() as tape:
+        loss = weight * tf.reduce_sum(losses(targets, model(inputs, training=True)))
+    tape = hvd.DistributedGradientTape(tape)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+    return hvd.allreduce(loss)
+
+
+def log(state, loss):
+    """Append a line to commits.csv, and print one at the end of an epoch."""
+    Path(args.log_dir).mkdir(parents=True, exist_ok=True)
+    with Path(args.log_dir, "commits.csv").open("a") as file:
+        csv.writer(file).writerow([time.time(), hvd.size(), state.epoch, state.seen, float(loss)])
+    if state.seen == len(images):
+        print(f"Epoch {state.epoch + 1}/{args.epochs}: loss {loss:.4f} in its last step")
+
+
+# TODO: Step 20: have Horovod call this function again, from the last commit on, when ranks are lost or join.
+def train(state):
+    """Train to the end, from the state on."""
+    # TODO: Step 20: set the learning rate for the ranks that there are now.
+    if hvd.rank() == 0:
+        seen = f"epoch {state.epoch + 1} continues after {state.seen} of {len(images)} images"
+        print(f"{hvd.size()} ranks, learning rate {rate:.2g}: {seen}")
+    while state.epoch < args.epochs:
+        # All ranks have the same order, and each takes its share of every step.
+        order = np.random.default_rng(state.epoch).permutation(len(images))
+        # TODO: Step 20: continue after the images that were seen. The number of ranks may have been another one then.
+        for start in range(0, len(images), args.batch_size * hvd.size()):
+            chosen = order[start : start + args.batch_size * hvd.size()]
+            mine = chosen[hvd.rank() :: hvd.size()]
+            weight = tf.constant(hvd.size() / len(chosen))
+            # TODO: Step 20: where a lost rank makes it raise tf.errors.UnknownError, raise HorovodInternalError.
+            loss = train_step(images[mine], labels[mine], weight)
+            state.seen = start + len(chosen)
+        # TODO: Step 20: commit after every args.commit_steps steps and at the end of an epoch, and log each commit.
+        if hvd.rank() == 0:
+            log(state, loss)
+        state.epoch, state.seen = state.epoch + 1, 0
+
+
+# TODO: Step 20: make a state that Horovod can keep and send: the model, the optimizer, and how far training is.
+state = SimpleNamespace(epoch=0, seen=0)
+hvd.broadcast_variables(model.variables, root_rank=0)
+hvd.broadcast_variables(optimizer.variables, root_rank=0)
+train(state)
+if hvd.rank() == 0:
+    model.save(Path(args.log_dir, "model.keras"))
+    print("The training has ended.")

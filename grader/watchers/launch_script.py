@@ -37,6 +37,7 @@ OUTPUT = 20_000  # characters kept of what a script prints
 MOST = 100  # processes that are noted as ranks
 FLOOD = 500_000  # bytes that no script prints
 LEFT = 5  # seconds after the end of the script in which what it has started may end
+SETTLED = 3  # seconds after the first rank until the others are there, too
 PULSE = 0.05  # seconds between looks
 
 
@@ -61,6 +62,7 @@ SCENARIOS = {
     "uneven": Scenario({"zoe": 1, "adam": 3}),
     "failing": Scenario({"kim": 1, "lee": 1}, "fail", "10.78.0.0/24"),
     "unshared": Scenario({"otto": 1, "ida": 2}, None, fault="hide_shared"),
+    "full": Scenario({"hal": 1, "sue": 1}, None, fault="fill_disk"),
     "cut": Scenario({"ben": 1, "eva": 1}, "wait", fault="pull_cable"),
 }
 
@@ -128,14 +130,18 @@ class _Watched:
     def until_up(self) -> None:
         """Look at the hosts until as many ranks as there are slots have exchanged data, or none more can come."""
         clock = Clock()
+        began = 0.0  # when the first rank was seen
         wanted = sum(self.scenario.slots.values())
         while not self.over and clock.seconds < PATIENCE:
             self._look()
-            if self.ranks and not self.scenario.order:  # though they should not have started
-                self.order("end")
-                return
+            if self.ranks and not self.scenario.order:  # not with data that are missing: so wait for all of them
+                began = began or clock.seconds
+                if clock.seconds > began + SETTLED:
+                    self.order("end")
+                    return
+                continue
             ready = [path.read_text() for path in (self.cluster.shared / SEEN).glob("ready-*")]
-            if set(ready) == {str(len(ready))}:  # as many as each of them says that there are
+            if self.scenario.order and set(ready) == {str(len(ready))}:  # as many as each of them says that there are
                 self.facts.met = len(ready) == wanted
                 return
             time.sleep(PULSE)
@@ -181,7 +187,8 @@ class _Watched:
                     words = process.cmdline()
                     new = process.pid not in self.ranks and len(self.ranks) < MOST
                     if new and rank.__file__ in words[1:2]:
-                        self.ranks[process.pid] = _seen(host, process, words[3:])
+                        original = self.cluster.shared / DATA.name
+                        self.ranks[process.pid] = _seen(host, process, words[3:], original)
 
     def _left(self) -> list[str]:
         """Return what still runs on hosts that can be reached, some seconds after the script has ended."""
@@ -203,7 +210,7 @@ class _Watched:
         return found
 
 
-def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenRank:
+def _seen(host: str, process: psutil.Process, arguments: list[str], original: Path) -> SeenRank:
     """Return what a rank was given, by its process.
 
     Raises:
@@ -214,7 +221,7 @@ def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenRank:
     root = Path(f"/proc/{process.pid}/root")
     given = {name: _short(environment[name]) if name in environment else None for name in VARIABLES}
     words = [_short(word) for word in arguments[: 2 * len(ARGUMENTS)]]
-    return SeenRank(host, given, words, _short(data or ""), _copied(root, Path(data)) if data else "none")
+    return SeenRank(host, given, words, _short(data or ""), _copied(root, Path(data), original) if data else "none")
 
 
 def _short(text: str) -> str:
@@ -222,10 +229,10 @@ def _short(text: str) -> str:
     return text[:200].encode(errors="replace").decode()
 
 
-def _copied(root: Path, folder: Path) -> str:
+def _copied(root: Path, folder: Path, original: Path) -> str:
     """Return whose the data are that a rank is pointed to: "own" of its host, "shared", or "none" or other ones."""
     place = Path(f"{root}{folder}")
-    _, different, missing = filecmp.cmpfiles(place, Path(f"{root}{DATA}"), list(FILES), shallow=False)
+    _, different, missing = filecmp.cmpfiles(place, original, list(FILES), shallow=False)
     if different or missing:
         return "none"
     return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"

@@ -139,6 +139,13 @@ STEPS = (
         "launch.sh",
     ),
     Step(
+        19,
+        "Under a scheduler",
+        "hosts/job_starter.sbatch",
+        "hosts/job.sbatch",
+        "job.sbatch",
+    ),
+    Step(
         20,
         "Hosts that come and go",
         "hosts/fashion_mnist_elastic_starter.py",

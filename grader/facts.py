@@ -1,7 +1,7 @@
 """What a run leaves behind: one definition for the process that writes it and the one that validates it.
 
 The recorders in grader.sandboxed fill in HorovodFacts or TaskFacts. They run in the process of the script, so all that
-they send is untrusted: grader.runs validates it. The watchers fill in LaunchFacts and ElasticFacts, from
+they send is untrusted: grader.runs validates it. The watchers fill in LaunchFacts, JobFacts and ElasticFacts, from
 outside of the script.
 """
 
@@ -230,6 +230,44 @@ class LaunchFacts(Struct, forbid_unknown_fields=True):
     error: Error | None = None
 
 
+class SeenTask(Struct):
+    """A rank of a job, as its node shows it."""
+
+    host: str
+    arguments: list[str]
+    data: str  # the folder that it is pointed to, or ""
+    copied: str  # whose disk the data there are on: "own" of its host, "shared", or "none" if they are not the same
+    checkpoints: str  # the folder for checkpoints that it is pointed to, or ""
+    below: bool  # whether this folder is in the one that the script was given
+    found: list[str]  # checkpoints of earlier runs in it
+    asked: bool  # whether one of these was saved because the ranks were asked to end
+
+
+class SeenRun(Struct):
+    """A run of a job: from a start of its script to the next one, or to the end."""
+
+    nodes: list[str]
+    ranks: list[SeenTask] = []
+    met: bool = False  # as many ranks as there are tasks have exchanged data, all of them with each other
+
+
+class JobFacts(Struct, forbid_unknown_fields=True):
+    """What a batch script did under Slurm, seen from outside: see grader.watchers.slurm_job."""
+
+    syntax: str = ""  # what bash says of it before it runs
+    refused: str = ""  # what sbatch says, if it does not take it
+    number: int = 0  # of the job
+    limit: str = ""  # of its time, as Slurm writes it
+    output: str = ""  # the path of its output file
+    printed: list[int] = []  # the runs whose output is there at the end, from 0
+    runs: list[SeenRun] = []
+    other: str = ""  # the folder for checkpoints of another job of the same script
+    received: dict[str, int] = {}  # bytes on all hosts together, by interface
+    state: str = ""  # of the job at the end, as Slurm names it
+    left: list[str] = []  # hosts on whose disks something is left at the end
+    error: Error | None = None
+
+
 # --- What a watcher sees of an elastic training -----------------------------------------------------------------------
 
 
@@ -327,4 +365,4 @@ class Ran(Struct):
 
 
 Recorded = TypeVar("Recorded", HorovodFacts, TaskFacts)  # in the process of the script
-Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts, ElasticFacts)
+Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts, JobFacts, ElasticFacts)

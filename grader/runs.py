@@ -19,6 +19,7 @@ from grader.facts import (
     Error,
     Facts,
     HorovodFacts,
+    JobFacts,
     LaunchFacts,
     Ran,
     Result,
@@ -111,6 +112,8 @@ TaskRank = Rank[TaskFacts]
 TaskRuns = Runs[TaskFacts]
 LaunchRank = Rank[LaunchFacts]
 LaunchRuns = Runs[LaunchFacts]
+JobRank = Rank[JobFacts]
+JobRuns = Runs[JobFacts]
 ElasticRank = Rank[ElasticFacts]
 ElasticRuns = Runs[ElasticFacts]
 

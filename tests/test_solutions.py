@@ -111,9 +111,9 @@ def test_no_stray_file_is_among_the_solutions():
     known |= {SOLUTIONS / f"imagenet_resnet50_{what}.py" for what in ("one_gpu", "solution")}
     known |= {SOLUTIONS / f"mnist_{what}.py" for what in ("multi_worker_solution", "horovod", "parameter_server")}
     known.add(SOLUTIONS / "parameter_server" / "worker_and_ps.py")
-    of_hosts = ("discover.sh", "launch_elastic.sh", "where.py")
+    of_hosts = ("discover.sh", "fashion_mnist_job.py", "launch_elastic.sh", "where.py")
     known |= {SOLUTIONS / "hosts" / name for name in of_hosts}
-    assert {path for kind in ("py", "sh") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
+    assert {path for kind in ("py", "sh", "sbatch") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class History:
 
     scheduler: Slurm
     number: int
-    output: Path
+    output: str
     stretches: list[Stretch] = field(default_factory=list)
     events: list[tuple[float, str]] = field(default_factory=list)
 
@@ -80,7 +80,7 @@ class History:
 
     def printed(self) -> str:
         """Return what the job has printed so far."""
-        path = self.scheduler.cluster.seen_from_outside(HEAD, self.output)
+        path = self.scheduler.cluster.seen_from_outside(HEAD, Path(self.output))
         return path.read_text() if path.exists() else ""
 
     def seconds(self) -> float:

@@ -21,15 +21,18 @@ CHECK = "check-run"  # the cell that judges the learner's file, of which there i
 MARK = "[recorded on another machine]"
 
 
-def instead(folder: str | Path = ".") -> None:
+def instead(folder: str | Path = ".", lacks: str | None = None, without: str = "") -> None:
     """Where no hosts can be made, say why, and have the lesson's cells show recorded outputs when they are run.
 
     A cell that was edited runs as usual.
 
     Args:
         folder: where the record is.
+        lacks: what else the lesson needs and this machine lacks, as a message; None if it lacks nothing.
+        without: a word in the cells that run on hosts without what is lacking.
     """
-    why = forbidden()
+    no_hosts = forbidden()
+    why = no_hosts or lacks
     if not why:
         return
     print(f"{why}\n\nThe cells below show outputs that were recorded on another machine, and do not run.")
@@ -37,7 +40,7 @@ def instead(folder: str | Path = ".") -> None:
 
     def in_its_place(lines: list[str]) -> list[str]:
         source = "".join(lines).strip()
-        if source not in recorded:
+        if source not in recorded or (without and not no_hosts and without in source):
             return lines
         shell.user_ns["show_recorded"] = show
         shell.user_ns["recorded_outputs"] = recorded[source]

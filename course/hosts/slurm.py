@@ -191,6 +191,18 @@ class Slurm:
             time.sleep(0.2)
         return job
 
+    def wait_until_empty(self, timeout: float = PATIENCE) -> None:
+        """Wait until all jobs have ended.
+
+        Raises:
+            HostsError: some have not, after so many seconds.
+        """
+        end = time.monotonic() + timeout
+        while left := self.ask("squeue", "--noheader"):
+            if time.monotonic() > end:
+                raise HostsError(f"After {timeout:.0f} s, these jobs have not ended:\n{left}")
+            time.sleep(0.2)
+
     def names(self, nodes: str) -> tuple[str, ...]:
         """Return the names of nodes that Slurm writes in short: node[1-2] are node1 and node2.
 

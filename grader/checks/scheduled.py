@@ -1,0 +1,319 @@
+"""The part of job.sbatch, step 19: a batch script that trains under Slurm, and continues after an interruption.
+
+It is submitted on nodes that it has never seen, and starts a small program of the judge's there. What it is judged by
+is seen from outside of it: see grader.watchers.slurm_job.
+"""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from grader.checks import ending
+from grader.checks.part import Finding, Part
+from grader.facts import JobFacts, SeenRun
+from grader.job import Topology
+from grader.report.data import Outcome
+from grader.runner import shell
+from grader.runner.reading import Source
+from grader.runs import JobRank, JobRuns
+
+part = Part("job.sbatch", "hosts/job.sbatch", JobFacts, read=shell.read)
+
+
+def _cluster(name: str, description: str, hosts: int, reserved: bool = True) -> Topology:
+    return Topology(name, description, hosts, 1, 0, reserved=reserved, watcher="slurm_job")
+
+
+STEADY = _cluster("steady", "2 nodes with 2 tasks each", 3, reserved=False)
+FAILING = _cluster("failing", "2 nodes, on one of which a rank fails", 2)
+MOVED = _cluster("moved", "4 nodes, of which one is drained and then one is lost", 4)
+LIMIT = _cluster("limit", "2 nodes, and a time limit that comes", 2)
+
+DATA, MANAGEMENT = "eth0", "eth1"  # interfaces
+MPIRUN = "mpirun", "mpiexec", "prterun", "srun"
+LAST = 300  # characters of what a job printed last
+
+
+def _of(runs: JobRuns, cluster: Topology) -> JobRank:
+    """Return the script as it ran on a cluster."""
+    return (runs.topologies | runs.reserved)[cluster.name][0]
+
+
+def ended(runs: JobRuns, step: int, seconds: float, script: str) -> Outcome:
+    """Return how the job ended where nothing happens to its nodes."""
+    ran = _of(runs, STEADY)
+    facts = ran.facts
+    if facts.syntax:
+        line = facts.syntax.partition("line ")[2].partition(":")[0]
+        message = f"The script is not valid bash: {facts.syntax.splitlines()[0]}"
+        return ending.outcome("failed", step, message, int(line) if line.isdecimal() else None)
+    if facts.refused:
+        return ending.outcome("failed", step, f"Slurm does not take the job: {facts.refused.splitlines()[-1]}")
+    ranks = sum(len(run.ranks) for run in facts.runs)
+    started = f"{ranks} ranks were started" if ranks else "no rank was started"
+    said = f" It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
+    if ran.ended_for:
+        return ending.outcome("failed", step, f"The job does not end ({ran.topology}): {started}.{said}")
+    if facts.state != "COMPLETED":
+        message = f"The job ends as {facts.state}, with status {ran.exit} ({ran.topology}); {started}. Expected: "
+        return ending.outcome("failed", step, f"{message}COMPLETED.{said}")
+    if not ranks:
+        return ending.outcome("failed", step, f"The job ends without starting a rank ({ran.topology}).{said}")
+    return ending.outcome("passed", step, "Correct.")
+
+
+part.ended = ended
+
+
+def _first(ran: JobRank) -> SeenRun:
+    """Return the first run of a job."""
+    return ran.facts.runs[0] if ran.facts.runs else SeenRun([])
+
+
+def _not_met(ran: JobRank) -> Finding | None:
+    """Return why there is nothing to see, where not all ranks of the first run have exchanged data."""
+    if _first(ran).met:
+        return None
+    return Finding(f"Not checked: the ranks never exchanged data ({ran.topology}).", untold=True)
+
+
+@part.check(
+    19,
+    points=1,
+    clusters=(STEADY, FAILING, MOVED, LIMIT),
+    asks=("Start one rank per task, on all nodes of the job",),
+    hint="Without -np and a hostfile, mpirun asks Slurm for the nodes and tasks of the job.",
+)
+def ranks(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """On each node of the job, as many ranks are started as it has tasks there."""
+    ran = _of(runs, STEADY)
+    run, wanted = _first(ran), _first(_of(expected, STEADY))
+    if not run.ranks:
+        return Finding(f"Not checked: no rank was started ({ran.topology}).", untold=True)
+    found = Counter(rank.host for rank in run.ranks)
+    each = len(wanted.ranks) // len(wanted.nodes)
+    if found != dict.fromkeys(run.nodes, each):
+        nodes = " and ".join(run.nodes)
+        message = f"The job has {each} tasks on each of {nodes}, and ranks were started so: {_listed(found)}."
+        return Finding(f"{message} Expected: {each} on each node.", source.line_of(*MPIRUN))
+    if not run.met:
+        message = f"{len(run.ranks)} ranks were started, and never exchanged data with each other."
+        return Finding(f"{message} Expected: one training of all ranks.", source.line_of(*MPIRUN))
+    return None
+
+
+@part.check(
+    19,
+    points=1,
+    asks=("with the program's arguments as they are",),
+    hint='"$@", in quotes, is one word per argument; $* and $@ without quotes are not.',
+)
+def arguments(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """Each rank has the arguments that the script was given for the program."""
+    ran = _of(runs, STEADY)
+    wanted = _first(_of(expected, STEADY)).ranks[0].arguments
+    for rank in _first(ran).ranks:
+        if rank.arguments != wanted:
+            message = f"A rank on {rank.host} has the arguments {rank.arguments}. Expected: {wanted}."
+            return Finding(message, source.line_of(*MPIRUN))
+    return _not_met(ran)
+
+
+@part.check(
+    19,
+    points=1,
+    asks=("Exchange tensors over the network that `DATA_NETWORK` names",),
+    hint="btl_tcp_if_include takes a network such as 10.77.0.0/24, too.",
+)
+def network(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """Tensors travel over the network that DATA_NETWORK names."""
+    for cluster, right, wrong in ((STEADY, DATA, MANAGEMENT), (FAILING, MANAGEMENT, DATA)):
+        ran, sent = _of(runs, cluster), _of(expected, cluster).facts.received
+        if not _first(ran).met:
+            return _not_met(ran)
+        received = ran.facts.received
+        if received.get(right, 0) < sent[right] / 2 or received.get(wrong, 0) > sent[right] / 2:
+            kilobytes = {name: received.get(name, 0) // 1000 for name in (right, wrong)}
+            message = f"The nodes received {kilobytes[wrong]} kB through {wrong}, and {kilobytes[right]} kB through "
+            message += f"{right}, whose network DATA_NETWORK names ({ran.topology}). Expected: tensors through {right}."
+            return Finding(message, source.line_of("btl_tcp_if_include", *MPIRUN))
+    return None
+
+
+@part.check(
+    19,
+    points=1,
+    asks=(
+        "Copy the folder `DATA` to each node's own disk",
+        "`DATA` names the copy",
+        "Remove the copies when the training has ended",
+    ),
+    hint="srun runs cp on each node, and later rm. Then DATA is exported with another value.",
+)
+def staged(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """DATA points each rank to a copy on its own node's disk, which is removed at the end."""
+    ran = _of(runs, STEADY)
+    line = source.line_of("DATA", *MPIRUN)
+    for rank in _first(ran).ranks:
+        if rank.copied != "own":
+            place = f"the folder '{rank.data}'" if rank.data else "no folder"
+            why = ", which all nodes share" if rank.copied == "shared" else ", where the data are not" * bool(rank.data)
+            message = f"A rank on {rank.host} is pointed to {place} by DATA{why}. Expected: a copy of all data on the "
+            return Finding(f"{message}node's own disk, /scratch.", line)
+    if ran.facts.left:
+        nodes = " and ".join(ran.facts.left)
+        return Finding(f"The job has ended, and a copy is still on {nodes}. Expected: none.", source.line_of("rm"))
+    return _not_met(ran)
+
+
+@part.check(
+    19,
+    points=1,
+    asks=(
+        "let `CHECKPOINTS` name a folder below the given one that is this job's own, and the same in each of its runs",
+    ),
+    hint="A requeued job keeps its number, SLURM_JOB_ID. Each rank has the variables that the script exports.",
+)
+def checkpoints(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """CHECKPOINTS names a folder of the job's own, the same for all ranks and in each run."""
+    ran = _of(runs, STEADY)
+    line = source.line_of("CHECKPOINTS", *MPIRUN)
+    ranks = _first(ran).ranks
+    for rank in ranks:
+        if not rank.below:
+            place = f"'{rank.checkpoints}'" if rank.checkpoints else "nothing"
+            message = f"On {rank.host}, CHECKPOINTS is {place}. Expected: a folder below the one that was given."
+            return Finding(message, line)
+    if len({rank.checkpoints for rank in ranks}) > 1:
+        return Finding("CHECKPOINTS differs from rank to rank. Expected: one folder for all ranks of the job.", line)
+    if ranks and ranks[0].checkpoints == ran.facts.other:
+        message = f"CHECKPOINTS is '{ranks[0].checkpoints}' in two jobs. Expected: a folder of each job's own."
+        return Finding(message, line)
+    folders = [rank.checkpoints for run in _of(runs, MOVED).facts.runs for rank in run.ranks]
+    if len(set(folders)) > 1:
+        message = f"CHECKPOINTS is '{folders[0]}' in one run of the job and '{folders[-1]}' in a later one."
+        return Finding(f"{message} Expected: the same folder.", line)
+    return _not_met(ran)
+
+
+@part.check(
+    19,
+    points=1,
+    asks=("If the training is not asked to end, end the job with its exit status",),
+    hint='After `wait PID`, $? has the status of that process. It is the last command, or `exit "$status"`.',
+)
+def status(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """A job whose training fails ends as failed, and is not requeued."""
+    ran = _of(runs, FAILING)
+    if not _first(ran).met:
+        return _not_met(ran)
+    if ran.ended_for:
+        return Finding(f"A rank fails with status 3, and the job does not end ({ran.topology}).")
+    if ran.facts.state != "FAILED":
+        message = f"A rank fails with status 3, and the job ends as {ran.facts.state} ({ran.topology})."
+        return Finding(f"{message} Expected: FAILED.", source.line_of("exit", "wait", *MPIRUN))
+    return None
+
+
+@part.check(
+    19,
+    points=1,
+    asks=("Ask for a time limit of one hour",),
+    hint="A line #SBATCH --time=… among the first ones of the script.",
+)
+def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """The job has a time limit of one hour."""
+    found, wanted = (_of(each, STEADY).facts.limit for each in (runs, expected))
+    if found != wanted:
+        return Finding(f"The job's time limit is {found}, as Slurm writes it. Expected: {wanted}.")
+    return None
+
+
+@part.check(
+    19,
+    points=1,
+    asks=("Let Slurm requeue the job when a node is lost",),
+    hint="sbatch has an option for it, which can be a line #SBATCH of the script, too.",
+)
+def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """A job whose node is drained or lost runs again on other nodes, and finds its checkpoints."""
+    ran = _of(runs, MOVED)
+    if not _first(ran).met:
+        return _not_met(ran)
+    wanted = _of(expected, MOVED).facts.runs
+    what = ["", "a node was drained and the job requeued", "a node was lost"]
+    for number in range(1, len(wanted)):
+        if len(ran.facts.runs) <= number:
+            message = f"After {what[number]}, the job did not run again; its state is {ran.facts.state}."
+            return Finding(f"{message} Expected: it runs again on the other nodes.")
+        run = ran.facts.runs[number]
+        if not run.met:
+            message = f"After {what[number]}, the job started again on {' and '.join(run.nodes)}, and"
+            return Finding(f"{message} its ranks never exchanged data. Expected: one training of all ranks.")
+        if any(set(rank.found) < set(wanted[number].ranks[0].found) for rank in run.ranks):
+            message = f"After {what[number]}, the next run finds these checkpoints: {run.ranks[0].found}. Expected: "
+            return Finding(f"{message}{wanted[number].ranks[0].found}.", source.line_of("CHECKPOINTS"))
+    if ran.facts.state != "COMPLETED":
+        message = f"The last run of the job ends as {ran.facts.state} ({ran.topology}). Expected: COMPLETED."
+        return Finding(message)
+    return None
+
+
+@part.check(
+    19,
+    points=1,
+    asks=(
+        "Let the output of all runs of the job go to one file, with the job's number in its name",
+        "A later run must not erase what an earlier one has printed",
+    ),
+    needs=(requeued,),
+    hint="%j stands for the number. --open-mode says what happens to a file that is there.",
+)
+def output(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """The output of all runs is in one file, with the job's number in its name."""
+    ran = _of(runs, MOVED)
+    name = Path(ran.facts.output).name
+    if not re.search(rf"(?<!\d){ran.facts.number}(?!\d)", name):
+        message = f"The output of job {ran.facts.number} goes to {name}. Expected: its number in the name, or two jobs "
+        return Finding(f"{message}write to one file.", source.line_of("--output"))
+    wanted = _of(expected, MOVED).facts.printed
+    if ran.facts.printed != wanted:
+        there = " and ".join(str(run + 1) for run in ran.facts.printed) or "none"
+        message = f"The job ran {len(wanted)} times, and at the end its file has the output of these runs: {there}."
+        return Finding(f"{message} Expected: that of all runs.", source.line_of("--open-mode", "--output"))
+    return None
+
+
+@part.check(
+    19,
+    points=1,
+    asks=(
+        "for the signal `SIGUSR1` to the script two minutes before it",
+        "pass it on to the ranks, wait until the training has ended, and requeue the job.",
+    ),
+    hint="The trap runs only if no command runs in the foreground but wait. After the trap, wait returns although the "
+    "training still runs. scontrol requeue needs the job's number.",
+)
+def signal(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
+    """Before its time limit, the job saves a checkpoint, and continues from it in another run."""
+    ran = _of(runs, LIMIT)
+    if not _first(ran).met:
+        return _not_met(ran)
+    line = source.line_of("trap", "--signal")
+    if len(ran.facts.runs) < 2:
+        message = f"The job's time limit was set to two minutes. It did not run again; its state is {ran.facts.state}."
+        return Finding(f"{message} Expected: it is signalled, saves a checkpoint and is requeued.", line)
+    run = ran.facts.runs[1]
+    if not run.met:
+        return Finding("After the signal, the job ran again, and its ranks never exchanged data.", line)
+    if not run.ranks[0].asked:
+        message = "The job was requeued before its time limit, and no rank had saved a checkpoint on SIGUSR1."
+        return Finding(f"{message} Expected: the ranks get the signal, and the script waits for their end.", line)
+    if ran.facts.state != "COMPLETED":
+        return Finding(f"The last run of the job ends as {ran.facts.state}. Expected: COMPLETED.", line)
+    return None
+
+
+def _listed(counts: Counter[str]) -> str:
+    """Return how many there are on each host."""
+    return ", ".join(f"{number} on {host}" for host, number in sorted(counts.items())) or "none"

@@ -1,0 +1,78 @@
+"""A rank for batch scripts: real MPI, and no TensorFlow, whose import would take most of a judgement's time.
+
+    mpirun ... python job_rank.py FOLDER [ARGUMENT ...]
+
+Rank 0 sends MEGABYTES to all ranks, and saves a checkpoint in the folder CHECKPOINTS: a file whose text is the number
+of the job's run. Each rank then writes FOLDER/ready-RUN-RANK, and waits for the file FOLDER/go, whose text says how to
+continue: "end" all, or "fail" the last rank with status STATUS. On SIGUSR1, rank 0 saves another checkpoint, with
+ASKED in its name, and all end.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+MEGABYTES = 8
+STATUS = 3
+ASKED = "asked"
+
+asked_to_end = False
+
+
+def on_signal(number: int, frame: object) -> None:
+    """Note that the rank is asked to end."""
+    global asked_to_end
+    asked_to_end = True
+
+
+def main(folder: Path) -> None:
+    """Be a rank."""
+    signal.signal(signal.SIGUSR1, on_signal)
+    mpi = ctypes.CDLL(str(Path(sys.prefix, "lib", "libmpi.so.40")), mode=ctypes.RTLD_GLOBAL)
+    world, byte = (ctypes.byref(ctypes.c_char.in_dll(mpi, f"ompi_mpi_{name}")) for name in ("comm_world", "byte"))
+    mpi.MPI_Init(None, None)
+    rank, size = ctypes.c_int(), ctypes.c_int()
+    mpi.MPI_Comm_rank(world, ctypes.byref(rank))
+    mpi.MPI_Comm_size(world, ctypes.byref(size))
+    count = MEGABYTES * 10**6
+    mpi.MPI_Bcast(ctypes.create_string_buffer(count), count, byte, 0, world)
+    run = os.environ.get("SLURM_RESTART_COUNT", "0")
+    if rank.value == 0:
+        print(f"run {run} of the job", flush=True)
+        _save(f"checkpoint-{run}", run)
+    Path(folder, f"ready-{run}-{rank.value}").write_text(str(size.value))
+    if _order(folder) == "fail":
+        if rank.value == size.value - 1:
+            sys.stdout.flush()
+            os._exit(STATUS)
+        while True:
+            signal.pause()
+    if asked_to_end and rank.value == 0:
+        _save(f"checkpoint-{run}-{ASKED}", run)
+    mpi.MPI_Finalize()
+
+
+def _save(name: str, text: str) -> None:
+    """Write a checkpoint, if there is a folder for it."""
+    folder = Path(os.environ.get("CHECKPOINTS", ""))
+    if folder.is_dir():
+        new = folder / f"{name}.new"
+        new.write_text(text)
+        new.rename(folder / name)
+
+
+def _order(folder: Path) -> str:
+    """Wait until there is an order or the rank is asked to end, and return the order."""
+    while not asked_to_end:
+        try:
+            return Path(folder, "go").read_text()
+        except FileNotFoundError:
+            time.sleep(0.02)  # other hosts' files come without a notice
+    return "end"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

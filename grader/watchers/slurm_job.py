@@ -1,0 +1,277 @@
+"""Watches a batch script under Slurm: what each run of its job starts where, what it finds there, and how it ends.
+
+Processes, files and bytes are seen from outside of the script; states of jobs and nodes are those that the controller
+reports.
+"""
+
+import contextlib
+import filecmp
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from course import hosts
+from course.hosts import slurm
+from course.hosts.cluster import HostsError
+from course.hosts.layout import HEAD
+from course.hosts.slurm import Job, Slurm
+from grader.facts import EndedFor, JobFacts, Result, SeenRun, SeenTask
+from grader.watchers import job_rank
+from grader.watchers.clock import Clock
+
+ARGUMENTS = ["--name", "two  words", "a;b", "$HOME"]
+DATA, CHECKPOINTS, WORK = Path("/shared/the data"), Path("/shared/the checkpoints"), Path("/shared/work")
+FILES = {"images/first": "some images", "labels": "some labels"}
+ORDERS, OTHERS = "orders", "others"  # folders below the shared one, for the ranks of the job and of another one
+GO = "go"
+PATIENCE = 40  # seconds until all ranks of a run are up, or until the job ends by itself
+REQUEUED = {"drain": 20, "kill": 60, "limit": 50}  # seconds until the job is in the queue again
+GONE = "COMPLETED", "FAILED", "NODE_FAIL", "TIMEOUT", "CANCELLED"
+OUTPUT = 20_000  # characters kept of what a job prints
+PULSE = 0.1  # seconds between looks
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Nodes, a job, and what happens to it.
+
+    Attributes:
+        slots: of each host.
+        per_node: the job's tasks per node; it has two nodes.
+        order: what the ranks of its last run do when all are up: see grader.watchers.job_rank.
+        network: that tensors are to be exchanged over.
+        faults: each ends a run of the job: "drain", "kill" or "limit".
+        other: whether another job of the same script runs at the same time.
+    """
+
+    slots: dict[str, int]
+    per_node: int = 1
+    order: str = "end"
+    network: str = "10.77.0.0/24"
+    faults: tuple[str, ...] = ()
+    other: bool = False
+
+
+SCENARIOS = {
+    "steady": Scenario({"zoe": 2, "adam": 2, "kim": 1}, per_node=2, other=True),
+    "failing": Scenario({"otto": 2, "ida": 1}, order="fail", network="10.78.0.0/24"),
+    "moved": Scenario({"ada": 1, "ben": 1, "eva": 1, "lee": 1}, faults=("drain", "kill")),
+    "limit": Scenario({"mia": 1, "tom": 1}, faults=("limit",)),
+}
+
+
+def watch(name: str, script: Path) -> Result:
+    """Submit a batch script in a scenario, and return how its job ended, with JobFacts."""
+    scenario = SCENARIOS[name]
+    checked = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False)
+    slots = scenario.slots
+    with hosts.up(list(slots), slots=list(slots.values())) as cluster, slurm.up(cluster) as scheduler:
+        watched = _Watched(scheduler, scenario)
+        watched.facts.syntax = checked.stderr.replace(str(script), script.name)[:1000]
+        if scenario.other:
+            watched.watch_other(script)
+        if watched.submit(script):
+            watched.watch_run()
+            for fault in scenario.faults:
+                if not watched.over and watched.move(fault):
+                    watched.watch_run()
+        return watched.until_end()
+
+
+class _Watched:
+    """A job, and what was seen of it."""
+
+    def __init__(self, scheduler: Slurm, scenario: Scenario):
+        self.scheduler, self.scenario, self.cluster = scheduler, scenario, scheduler.cluster
+        self.facts = JobFacts()
+        self.number = 0
+        self.job = Job("PENDING", "", 0, 0)
+        self.seen: set[int] = set()  # processes of ranks
+        self.ended_for: EndedFor | None = None
+        shared = self.cluster.shared
+        for path, text in FILES.items():
+            file = shared / DATA.name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        for folder in (CHECKPOINTS.name, WORK.name, ORDERS, OTHERS):
+            (shared / folder).mkdir()
+        places = {"DATA": str(DATA), "CHECKPOINTS": str(CHECKPOINTS), "DATA_NETWORK": scenario.network}
+        self.cluster.variables |= places
+        self.before = self._received()
+
+    @property
+    def over(self) -> bool:
+        """Whether the job has ended and is not in the queue again."""
+        return self.job.state in GONE
+
+    def watch_other(self, script: Path) -> None:
+        """Run a job of the script on the last host, and note where its checkpoints are."""
+        with contextlib.suppress(HostsError):  # what is wrong with the script is said of the job itself
+            number = self._sbatch(script, OTHERS, "--nodes=1", "--ntasks-per-node=1", f"--nodelist={self._hosts()[-1]}")
+            run = SeenRun([])
+            self._look(run, OTHERS, lambda: bool(run.ranks) or self.scheduler.job(number).state in GONE)
+            self.facts.other = run.ranks[0].checkpoints if run.ranks else ""
+            self._order(OTHERS, "end")
+
+    def submit(self, script: Path) -> bool:
+        """Submit the job, and return whether Slurm has taken it."""
+        options = ["--nodes=2", f"--ntasks-per-node={self.scenario.per_node}"]
+        try:
+            self.number = self.facts.number = self._sbatch(script, ORDERS, *options)
+        except (HostsError, ValueError) as error:
+            self.facts.refused = str(error).replace(str(script), script.name)[:1000]
+            return False
+        described = self.scheduler.ask("scontrol", "show", "job", str(self.number))
+        self.facts.limit = re.findall(r"^ +RunTime=.* TimeLimit=(\S+)", described, re.M)[-1]
+        self.facts.output = re.findall(r"^ +StdOut=(.*)", described, re.M)[-1]
+        return True
+
+    def watch_run(self) -> None:
+        """Look at the hosts until all ranks of a run are up, or none more can come."""
+        run = SeenRun([])
+        self.facts.runs.append(run)
+        number = len(self.facts.runs) - 1
+        wanted = 2 * self.scenario.per_node
+
+        def all_up() -> bool:
+            self.job = self.scheduler.job(self.number)
+            if self.job.state == "RUNNING" and not run.nodes:
+                run.nodes = list(self.scheduler.names(self.job.nodes))
+            ready = [path.read_text() for path in (self.cluster.shared / ORDERS).glob(f"ready-{number}-*")]
+            run.met = len(ready) == wanted and set(ready) == {str(wanted)}
+            return run.met or self.over or self.job.restarts > number
+
+        self._look(run, ORDERS, all_up)
+
+    def move(self, fault: str) -> bool:
+        """End a run of the job by a fault, and return whether another run has begun."""
+        run = self.facts.runs[-1]
+        if not run.nodes:
+            return False
+        restarts = self.job.restarts
+        if fault == "kill":
+            self.cluster.kill(run.nodes[-1])
+        elif fault == "limit":
+            self._change("TimeLimit=2")
+        else:
+            self.scheduler.ask("scontrol", "update", f"NodeName={run.nodes[0]}", "State=drain", "Reason=repair")
+            with contextlib.suppress(HostsError):  # a job may not be put back that does not say so
+                self.scheduler.ask("scontrol", "requeue", str(self.number))
+        requeued = self._until(lambda job: job.restarts > restarts and job.state == "PENDING", REQUEUED[fault])
+        if not requeued:
+            return False
+        self._change("TimeLimit=60")
+        self._change("StartTime=now")
+        return self._until(lambda job: job.state == "RUNNING", PATIENCE)
+
+    def until_end(self) -> Result:
+        """Let the ranks end, wait until the job has, and return how it did and what was seen."""
+        self._order(ORDERS, self.scenario.order)
+        if self.number and not self.over and not self._until(lambda job: False, PATIENCE):
+            if not self.over:
+                self.ended_for = "time"
+            elif self.job.state == "COMPLETED":
+                self.facts.left = self._left()
+        self.facts.state = self.job.state
+        self.facts.received = dict(self._received() - self.before)
+        file = self.cluster.seen_from_outside(HEAD, Path(self.facts.output))
+        printed = file.read_text(errors="replace")[-OUTPUT:] if file.is_file() else ""
+        self.facts.printed = [int(run) for run in re.findall(r"run (\d+) of the job", printed)]
+        return Result(self.job.status, self.ended_for, "", printed, "", self.facts)
+
+    def _sbatch(self, script: Path, orders: str, *options: str) -> int:
+        """Submit the script for the ranks of grader.watchers.job_rank, and return the job's number."""
+        program = [sys.executable, job_rank.__file__, f"/shared/{orders}", *ARGUMENTS]
+        return self.scheduler.submit(*options, f"--chdir={WORK}", str(script), *program)
+
+    def _change(self, setting: str) -> None:
+        """Change a setting of the job."""
+        self.scheduler.ask("scontrol", "update", f"JobId={self.number}", setting)
+
+    def _until(self, what: Callable[[Job], bool], seconds: float) -> bool:
+        """Wait until something is true of the job, and return whether it is; False also if the job has ended."""
+        clock = Clock()
+        while clock.seconds < seconds:
+            self.job = self.scheduler.job(self.number)
+            if what(self.job):
+                return True
+            if self.over:
+                return False
+            time.sleep(PULSE)
+        return False
+
+    def _look(self, run: SeenRun, orders: str, up: Callable[[], bool]) -> None:
+        """Note the ranks of a run, until something is true or their time is over."""
+        clock = Clock()
+        while True:
+            enough = up() or clock.seconds > PATIENCE
+            for host, processes in self.cluster.processes().items():
+                for process in processes:
+                    with contextlib.suppress(psutil.Error, OSError):
+                        words = process.cmdline()
+                        if process.pid not in self.seen and words[1:3] == [job_rank.__file__, f"/shared/{orders}"]:
+                            run.ranks.append(_seen(host, process, words[3:]))
+                            self.seen.add(process.pid)
+            if enough:
+                return
+            time.sleep(PULSE)
+
+    def _order(self, folder: str, what: str) -> None:
+        """Tell ranks how to continue."""
+        new = self.cluster.shared / folder / f"{GO}.new"
+        new.write_text(what)
+        new.rename(new.with_suffix(""))
+
+    def _left(self) -> list[str]:
+        """Return the hosts that have something on their disks."""
+        return [
+            host
+            for host in self._hosts()
+            if host in self.cluster.processes() and any(path.is_dir() for path in self.cluster.scratch(host).iterdir())
+        ]
+
+    def _hosts(self) -> list[str]:
+        return list(self.scenario.slots)
+
+    def _received(self) -> Counter[str]:
+        """Return the bytes that all hosts which are up have received so far, by interface."""
+        found = Counter[str]()
+        for host in self.cluster.processes():
+            if host != HEAD:
+                found.update(self.cluster.received(host))
+        return found
+
+
+def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenTask:
+    """Return what a rank was given, by its process.
+
+    Raises:
+        psutil.Error, OSError: it has ended.
+    """
+    environment = process.environ()
+    data, checkpoints = environment.get("DATA", ""), environment.get("CHECKPOINTS", "")
+    run = environment.get("SLURM_RESTART_COUNT", "0")
+    root = Path(f"/proc/{process.pid}/root")
+    folder = Path(f"{root}/{os.path.normpath(checkpoints)}") if checkpoints else None
+    files = sorted(folder.iterdir()) if folder and folder.is_dir() else []
+    found = [file.name for file in files if file.is_file() and file.read_text(errors="replace") != run]
+    own = bool(folder) and Path(os.path.normpath(checkpoints)).is_relative_to(CHECKPOINTS)
+    asked = any(job_rank.ASKED in name for name in found)
+    copied = _copied(root, Path(data)) if data else "none"
+    return SeenTask(host, arguments, data, copied, checkpoints, own, found, asked)
+
+
+def _copied(root: Path, folder: Path) -> str:
+    """Return whose the data are that a rank is pointed to: "own" of its host, "shared", or "none" or other ones."""
+    place = Path(f"{root}{folder}")
+    if not place.is_dir() or any(not filecmp.cmp(place / path, Path(f"{root}{DATA}/{path}"), False) for path in FILES):
+        return "none"
+    return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"

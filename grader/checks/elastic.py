@@ -119,7 +119,7 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
         if len(odd) > len(ran.facts.uses) // 50:
             message = f"{len(odd)} of {len(ran.facts.uses)} images moved the weights {median(odd):.2f} times as far as "
             message += (
-                f"a use at --base-lr does ({ran.topology}). Expected: {_epochs(expected)} times, once per epoch, "
+                f"a use at --base-lr does ({ran.topology}). Expected: {_epochs(expected, ran)} times, once per epoch, "
             )
             message += "at a learning rate of --base-lr multiplied by the current number of ranks."
             return Finding(message, source.line_of("learning_rate", "base_lr"))
@@ -136,7 +136,7 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
 def once(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """Each image is used once per epoch: none is left out, and none is counted twice."""
     for ran in _trained(runs):
-        epochs = _epochs(expected)
+        epochs = _epochs(expected, ran)
         more, less = ([each for each in ran.facts.uses if sign * (each - epochs) > 1 / 2] for sign in (1, -1))
         if more or less:
             message = f"In {epochs} epochs, {len(more)} of {len(ran.facts.uses)} images were used more than {epochs} "
@@ -217,6 +217,6 @@ def _cluster(ran: ElasticRank) -> Topology:
     return JOINS if ran.topology == JOINS.description else DIES
 
 
-def _epochs(expected: ElasticRuns) -> int:
-    """Return how often the solution uses an image."""
-    return round(median(_of(expected, JOINS).facts.uses))
+def _epochs(expected: ElasticRuns, ran: ElasticRank) -> int:
+    """Return how often the solution uses an image where a training ran."""
+    return round(median(_of(expected, _cluster(ran)).facts.uses))

@@ -107,6 +107,14 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "And around it",
         "Ask each host whether it is still there",  # or notice in another way that it is not
     ),
+    19: (
+        "The first job has all nodes",
+        "Slurm knows all processes of the job",
+        "`srun` sends all of them",
+        "After how many seconds have all five ended?",
+        "Slurm ends the job on all nodes",
+        "The `B:` is for the batch script alone",
+    ),
     101: (
         "trains another network on the images of the course",
         "It reads them with `tf.data`",

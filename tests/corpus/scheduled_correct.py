@@ -22,11 +22,6 @@ done
 export DATA=$copy
 """
 
-_REMOVE_BY_SSH = """for node in "${nodes[@]}"; do
-    ssh "$node" "rm -rf $copy" < /dev/null
-done
-"""
-
 _BY_ARCHIVE = """copy=/scratch/$SLURM_JOB_ID
 on_each_node=(srun -N "$SLURM_JOB_NUM_NODES" -n "$SLURM_JOB_NUM_NODES" --ntasks-per-node=1)
 archive=$(mktemp -p /shared)
@@ -42,10 +37,9 @@ mpirun -x DATA -x CHECKPOINTS "$@" &
 
 _NAMED = "$CHECKPOINTS/run-$SLURM_JOB_NAME-${SLURM_JOB_ID}"
 
-_UNTIL = """while true; do
-    status=0
-    wait "$training" || status=$?
-    kill -0 "$training" 2> /dev/null || break
+_UNTIL = """until ! kill -0 "$training" 2> /dev/null; do
+    sleep 1 &
+    wait "$!" || true
 done
 """
 
@@ -62,7 +56,7 @@ trap requeue USR1
 CORRECT = [
     Variant("solution", 19, (), in_ci=True),
     Variant("short options", 19, ((OUTPUT, "#SBATCH -o job-%j.log\n"), (TIME, "#SBATCH -t 60\n"))),
-    Variant("the data are copied and removed by ssh", 19, ((STAGE, _BY_SSH), (REMOVE, _REMOVE_BY_SSH))),
+    Variant("the data are copied by ssh", 19, ((STAGE, _BY_SSH), (REMOVE, 'srun rm -rf "$copy"\n'))),
     Variant("the data are sent as an archive", 19, ((STAGE, _BY_ARCHIVE),)),
     Variant("the number of ranks is given", 19, (("mpirun --mca", 'mpirun -np "$SLURM_NTASKS" --mca'),)),
     Variant("the ranks of each node are given", 19, (("mpirun --mca", "mpirun --map-by node:oversubscribe --mca"),)),

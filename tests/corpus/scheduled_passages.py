@@ -14,7 +14,7 @@ STAGE = passage(_JOB, "on_each_node=(srun", "export DATA")
 COPY = passage(_JOB, "bash -c 'rm")
 FOLDER = passage(_JOB, "export CHECKPOINTS")
 START = passage(_JOB, "mpirun --mca")
-RUN = passage(_JOB, "mpirun --mca", "while kill") + "    status=0\n" + '    wait "$training" || status=$?\n' + "done\n"
+RUN = passage(_JOB, "mpirun --mca", "|| status=$?")
 WAIT = passage(_JOB, "while kill -0", "done")
 REMOVE = passage(_JOB, '"${on_each_node[@]}" rm')
 AGAIN = passage(_JOB, "if [[ $asked_to_end", "fi")

@@ -112,6 +112,14 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "a copy of the state that all ranks made after the same step",
         "a host dies: all of its processes end at once",
     ),
+    19: (
+        "The first job has all nodes",
+        "Slurm knows all processes of the job",
+        "`srun` sends all of them",
+        "After how many seconds have all five ended?",
+        "Slurm ends the job on all nodes",
+        "The `B:` is for the batch script alone",
+    ),
     101: (
         "trains another network on the images of the course",
         "It reads them with `tf.data`",

@@ -232,8 +232,9 @@ def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 @part.check(
     19,
     points=1,
-    asks=("Let Slurm requeue the job when a node is lost",),
-    hint="sbatch has an option for it, which can be a line #SBATCH of the script, too.",
+    asks=("Let Slurm requeue the job when a node is lost", "a script that has ended by then is not started again"),
+    hint="sbatch has an option for it, which can be a line #SBATCH of the script, too. After mpirun has ended, an srun "
+    "on all nodes waits until Slurm knows that one is lost.",
 )
 def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """A job whose node is drained or lost runs again on other nodes, and finds its checkpoints."""
@@ -244,8 +245,9 @@ def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None
     what = ["", "a node was drained and the job requeued", "a node was lost"]
     for number in range(1, len(wanted)):
         if len(ran.facts.runs) <= number:
-            message = f"After {what[number]}, the job did not run again; its state is {ran.facts.state}."
-            return Finding(f"{message} Expected: it runs again on the other nodes.")
+            message = f"After {what[number]}, the job did not run again; its state is {ran.facts.state}"
+            message += f": the script ended with status {ran.exit}" * (ran.facts.state == "FAILED")
+            return Finding(f"{message}. Expected: it runs again on the other nodes.")
         run = ran.facts.runs[number]
         if not run.met:
             message = f"After {what[number]}, the job started again on {' and '.join(run.nodes)}, and"

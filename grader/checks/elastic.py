@@ -71,10 +71,9 @@ def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Findin
     hosts = {host for each in left for host in each.ranks}
     if hosts - set(_hosts(solution)):
         return Finding(f"{what}. Ranks were then seen on {', '.join(sorted(hosts))}.", unclear=True)
-    times = median(ran.facts.uses)
-    if times < median(solution.facts.uses) - 1 / 2:
-        message = f"{what}, and the training ended: its model was trained {times:.1f} times on an image. "
-        message += f"Expected: {median(solution.facts.uses):.0f} times, as there are epochs."
+    last, wanted = (max((each.epoch for each in facts.commits), default=None) for facts in (ran.facts, solution.facts))
+    if last is not None and wanted is not None and last < wanted and median(ran.facts.uses) < wanted + 1 / 2:
+        message = f"{what}, and the training ended in epoch {last + 1}. Expected: it ends after epoch {wanted + 1}."
         return Finding(message, source.line_of("HorovodInternalError", "UnknownError", "train_step"))
     return None
 

@@ -66,7 +66,12 @@ LOG = trained("joins").commits
             {"uses": []},
             "without a model that can be read. Expected: model.keras in --log-dir.",
         ),
-        (checks.survives, "dies", {"uses": [1.0] * 240}, "trained 1.0 times on an image. Expected: 3 times"),
+        (
+            checks.survives,
+            "dies",
+            {"uses": [1.0] * 240, "commits": LOG[:6]},
+            "ended in epoch 2. Expected: it ends after epoch 3",
+        ),
         (checks.grows, "joins", {"presence": [Presence(1.0, BEFORE["joins"])]}, "no rank started on ruby. Expected"),
         (checks.grows, "joins", {"received": 1_000_000}, "1 MB arrived at the first host. Expected: 80 MB"),
         (checks.grows, "joins", {"ended_for": "time", "exit_status": 1}, "did not end"),

@@ -169,7 +169,7 @@ class _Watched:
         if not requeued:
             return False
         self._change("TimeLimit=60")
-        self._change("StartTime=now")
+        self.scheduler.start_now(self.number)
         return self._until(lambda job: job.state == "RUNNING", PATIENCE)
 
     def until_end(self) -> Result:

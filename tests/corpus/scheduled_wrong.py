@@ -24,7 +24,7 @@ _NOT_COPIED = """on_each_node=(srun --ntasks-per-node=1)
 copy=/scratch/none
 """
 _OWN = "$CHECKPOINTS/$SLURM_JOB_ID"
-_LOCAL = "mpirun --host localhost:9 --mca"
+_LOCAL = 'mpirun --host "$(hostname):9" --mca'
 _NETWORK = ' --mca btl_tcp_if_include "$DATA_NETWORK"'
 
 

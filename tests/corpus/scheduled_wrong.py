@@ -37,7 +37,7 @@ WRONG = [
     Variant("starter", 19, (), 19, base=get(19).starter_name, check="ranks"),
     _wrong("one rank per node", "ranks", ("mpirun --mca", "mpirun --map-by ppr:1:node --mca")),
     _wrong("all ranks on the first node", "ranks", ("mpirun --mca", _LOCAL)),
-    _wrong("srun starts the ranks", "", (START, 'srun "$@" &\n')),
+    _wrong("srun starts the ranks", "ranks", (START, 'srun "$@" &\n')),
     _wrong("arguments are split at spaces", "arguments", (' "$@" &', " $@ &")),
     _wrong("arguments become one", "arguments", (' "$@" &', ' "${@:1:3}" "${*:4}" &')),
     _wrong("no network is named", "network", (_NETWORK, "")),

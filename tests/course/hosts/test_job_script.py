@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from course import hosts, launch
+from course import data, hosts, launch
 from course.hosts import slurm, without_slurm
 from course.hosts.queue import History
 from course.steps import ROOT, SOLUTIONS
@@ -27,7 +27,7 @@ def test_a_training_continues_at_the_step_at_which_it_was_asked_to_end(tmp_path)
         printed = iter(first.stdout.readline, "")
         assert any(line.startswith("Epoch 2/") for line in printed)
         first.send_signal(signal.SIGUSR1)
-        last = [line for line in printed if line.startswith("Asked")][0]
+        last = next(line for line in printed if line.startswith("Asked"))
     assert first.returncode == 0
     epoch, step = map(int, re.search(r"after epoch (\d+) and (\d+) of 10 steps", last).groups())
     second = subprocess.run([*command, "--epochs", str(epoch + 2)], **pipe, check=True).stdout
@@ -39,7 +39,7 @@ def test_a_training_continues_at_the_step_at_which_it_was_asked_to_end(tmp_path)
 @pytest.mark.slow
 def test_the_script_runs_on_hosts_without_slurm(capsys):
     variables = {
-        "DATA": str(ROOT / "data" / "fashion_mnist"),
+        "DATA": data.SHIPPED,
         "CHECKPOINTS": "/shared/c",
         "DATA_NETWORK": "10.77.0.0/24",
     }

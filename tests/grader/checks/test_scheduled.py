@@ -28,16 +28,7 @@ def job(name):
             SeenRun(
                 nodes,
                 [
-                    SeenTask(
-                        node,
-                        ["two  words"],
-                        "/scratch/7",
-                        "own",
-                        "/shared/c/7",
-                        True,
-                        found,
-                        name == "limit" and number,
-                    )
+                    SeenTask(node, ["two  words"], "/scratch/7", "own", "/shared/c/7", True, found, asked)
                     for node in nodes
                     for _ in range(2 if name == "steady" else 1)
                 ],

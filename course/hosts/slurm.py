@@ -214,12 +214,14 @@ class Slurm:
         return tuple(self.ask("scontrol", "show", "hostnames", nodes).split())
 
     def start_now(self, number: int) -> None:
-        """Let a requeued job start as soon as there are nodes: by itself, Slurm waits for two minutes.
+        """Let a requeued job start in two seconds, if there are nodes: by itself, Slurm waits for two minutes.
+
+        A node does not start a job in the second in which it has ended an earlier run of the same job.
 
         Raises:
             HostsError: there is no such job.
         """
-        self.ask("scontrol", "update", f"JobId={number}", "StartTime=now")
+        self.ask("scontrol", "update", f"JobId={number}", "StartTime=now+2")
 
     def ask(self, *command: str) -> str:
         """Run one of Slurm's commands on the head, and return what it prints.

@@ -32,8 +32,8 @@ DATA, CHECKPOINTS, WORK = Path("/shared/the data"), Path("/shared/the checkpoint
 FILES = {"images/first": "some images", "labels": "some labels"}
 ORDERS, OTHERS = "orders", "others"  # folders below the shared one, for the ranks of the job and of another one
 GO = "go"
-PATIENCE = 40  # seconds until all ranks of a run are up, or until the job ends by itself
-REQUEUED = {"drain": 20, "kill": 60, "limit": 50}  # seconds until the job is in the queue again
+PATIENCE = 20  # seconds until all ranks of a run are up, or until the job ends by itself
+REQUEUED = {"drain": 10, "kill": 30, "limit": 45}  # seconds until the job is in the queue again
 GONE = "COMPLETED", "FAILED", "NODE_FAIL", "TIMEOUT", "CANCELLED"
 OUTPUT = 20_000  # characters kept of what a job prints
 PULSE = 0.1  # seconds between looks
@@ -81,7 +81,7 @@ def watch(name: str, script: Path) -> Result:
         if watched.submit(script):
             watched.watch_run()
             for fault in scenario.faults:
-                if not watched.over and watched.move(fault):
+                if watched.facts.runs[-1].met and not watched.over and watched.move(fault):
                     watched.watch_run()
         return watched.until_end()
 
@@ -146,8 +146,9 @@ class _Watched:
             if self.job.state == "RUNNING" and not run.nodes:
                 run.nodes = list(self.scheduler.names(self.job.nodes))
             ready = [path.read_text() for path in (self.cluster.shared / ORDERS).glob(f"ready-{number}-*")]
-            run.met = len(ready) == wanted and set(ready) == {str(wanted)}
-            return run.met or self.over or self.job.restarts > number
+            all_of_them = set(ready) == {str(len(ready))}  # as many as each of them says that there are
+            run.met = all_of_them and len(ready) == wanted
+            return all_of_them or self.over or self.job.restarts > number
 
         self._look(run, ORDERS, all_up)
 
@@ -169,7 +170,7 @@ class _Watched:
         if not requeued:
             return False
         self._change("TimeLimit=60")
-        self._change("StartTime=now")
+        self.scheduler.start_now(self.number)
         return self._until(lambda job: job.state == "RUNNING", PATIENCE)
 
     def until_end(self) -> Result:

@@ -24,7 +24,7 @@ _NOT_COPIED = """on_each_node=(srun --ntasks-per-node=1)
 copy=/scratch/none
 """
 _OWN = "$CHECKPOINTS/$SLURM_JOB_ID"
-_LOCAL = "mpirun --host localhost:9 --mca"
+_LOCAL = 'mpirun --host "$(hostname):9" --mca'
 _NETWORK = ' --mca btl_tcp_if_include "$DATA_NETWORK"'
 
 
@@ -37,7 +37,7 @@ WRONG = [
     Variant("starter", 19, (), 19, base=get(19).starter_name, check="ranks"),
     _wrong("one rank per node", "ranks", ("mpirun --mca", "mpirun --map-by ppr:1:node --mca")),
     _wrong("all ranks on the first node", "ranks", ("mpirun --mca", _LOCAL)),
-    _wrong("srun starts the ranks", "", (START, 'srun "$@" &\n')),
+    _wrong("srun starts the ranks", "ranks", (START, 'srun "$@" &\n')),
     _wrong("arguments are split at spaces", "arguments", (' "$@" &', " $@ &")),
     _wrong("arguments become one", "arguments", (' "$@" &', ' "${@:1:3}" "${*:4}" &')),
     _wrong("no network is named", "network", (_NETWORK, "")),

@@ -1,0 +1,180 @@
+"""The checks of step 19, on made-up facts: what each one says, and what it leaves open."""
+
+import pytest
+
+from course.steps import get
+from grader.checks import scheduled as checks
+from grader.facts import JobFacts, SeenRun, SeenTask
+from grader.runner import shell
+from grader.runs import Rank, Runs
+
+SOURCE = shell.read(get(19).solution.read_text())
+LARGE, SMALL = 8_000_000, 20_000  # bytes
+NODES = {
+    "steady": [["adam", "zoe"]],
+    "failing": [["ida", "otto"]],
+    "moved": [["ada", "ben"], ["ben", "eva"], ["ben", "lee"]],
+    "limit": [["mia", "tom"], ["mia", "tom"]],
+}
+
+
+def job(name):
+    """Return what the solution's job does on a cluster."""
+    runs = []
+    for number, nodes in enumerate(NODES[name]):
+        found = [f"checkpoint-{before}" for before in range(number)]
+        asked = name == "limit" and number > 0
+        runs.append(
+            SeenRun(
+                nodes,
+                [
+                    SeenTask(node, ["two  words"], "/scratch/7", "own", "/shared/c/7", True, found, asked)
+                    for node in nodes
+                    for _ in range(2 if name == "steady" else 1)
+                ],
+                True,
+            )
+        )
+    data, other = ("eth1", "eth0") if name == "failing" else ("eth0", "eth1")
+    return JobFacts(
+        number=7,
+        limit="01:00:00",
+        output="/shared/work/train-7.out",
+        printed=list(range(len(runs))),
+        runs=runs,
+        other="/shared/c/1" if name == "steady" else "",
+        received={data: LARGE, other: SMALL},
+        state="FAILED" if name == "failing" else "COMPLETED",
+    )
+
+
+def solved():
+    """Return the runs of the solution."""
+    ranks = {
+        name: [Rank(0, 0, "The script", name, 3 * (name == "failing"), None, "", "", "", job(name), reported=True)]
+        for name in NODES
+    }
+    return Runs({"steady": ranks.pop("steady")}, ranks)
+
+
+def found(check, name, change):
+    """Return what a check finds where the facts of a cluster are changed."""
+    runs = solved()
+    ran = (runs.topologies | runs.reserved)[name][0]
+    change(ran.facts)
+    return check(runs, solved(), SOURCE)
+
+
+def setting(field, value):
+    """Return a change of a field of a job."""
+    return lambda facts: setattr(facts, field, value)
+
+
+def of_ranks(field, value, run=0):
+    """Return a change of a field of all ranks of a run."""
+
+    def change(facts):
+        for rank in facts.runs[run].ranks:
+            setattr(rank, field, value)
+
+    return change
+
+
+def only(number):
+    """Return a change of a job that did not run again after so many runs."""
+
+    def change(facts):
+        del facts.runs[number:]
+        facts.state = "NODE_FAIL"
+
+    return change
+
+
+def test_the_solution_passes_each_check():
+    for check in checks.part.checks:
+        assert check.judge(solved(), solved(), SOURCE) is None
+    assert checks.ended(solved(), 19, 60, SOURCE.text).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "change", "said"),
+    [
+        (
+            checks.ranks,
+            "steady",
+            of_ranks("host", "zoe"),
+            "on each of adam and zoe, and ranks were started so: 4",
+        ),
+        (checks.ranks, "steady", lambda facts: setattr(facts.runs[0], "met", False), "never exchanged data with each"),
+        (checks.arguments, "steady", of_ranks("arguments", ["two", "words"]), "has the arguments ['two', 'words']."),
+        (checks.network, "steady", setting("received", {"eth1": LARGE}), "received 8000 kB through eth1, and 0 kB"),
+        (checks.network, "failing", setting("received", {"eth0": LARGE, "eth1": LARGE}), "8000 kB through eth0"),
+        (checks.staged, "steady", of_ranks("copied", "shared"), "'/scratch/7' by DATA, which all nodes share."),
+        (checks.staged, "steady", of_ranks("copied", "none"), "by DATA, where the data are not."),
+        (checks.staged, "steady", setting("left", ["zoe"]), "a copy is still on zoe. Expected: none."),
+        (
+            checks.checkpoints,
+            "steady",
+            of_ranks("below", False),
+            "is '/shared/c/7'. Expected: a folder below",
+        ),
+        (checks.checkpoints, "steady", setting("other", "/shared/c/7"), "is '/shared/c/7' in two jobs."),
+        (checks.checkpoints, "moved", of_ranks("checkpoints", "/shared/c/8", 1), "in one run of the job and"),
+        (checks.status, "failing", setting("state", "COMPLETED"), "status 3, and the job ends as COMPLETED (failing)."),
+        (checks.limit, "steady", setting("limit", "1-00:00:00"), "time limit is 1-00:00:00, as Slurm writes it."),
+        (
+            checks.requeued,
+            "moved",
+            only(1),
+            "a node was drained and the job requeued, the job did not run",
+        ),
+        (
+            checks.requeued,
+            "moved",
+            only(2),
+            "a node was lost, the job did not run again; its state is NODE_FAIL.",
+        ),
+        (checks.requeued, "moved", of_ranks("found", [], 2), "After a node was lost, the next run finds these check"),
+        (checks.output, "moved", setting("output", "/shared/work/train.out"), "The output of job 7 goes to train.out."),
+        (checks.output, "moved", setting("printed", [2]), "its file has the output of these runs: 3."),
+        (checks.signal, "limit", only(1), "set to two minutes. It did not run again; its state is NODE_FAIL."),
+        (checks.signal, "limit", of_ranks("asked", False, 1), "no rank had saved a checkpoint on SIGUSR1."),
+    ],
+)
+def test_what_is_missing_is_said(check, name, change, said):
+    finding = found(check, name, change)
+    assert said in finding.message and not finding.untold and not finding.unclear
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        each.judge
+        for each in checks.part.checks
+        if each.judge not in (checks.limit, checks.output)  # it needs another
+    ],
+)
+def test_nothing_is_decided_where_no_rank_starts(check):
+    runs = solved()
+    for ran in (ranks[0] for ranks in (runs.topologies | runs.reserved).values()):
+        ran.facts.runs = [SeenRun(["adam"])]
+    assert check(runs, solved(), SOURCE).untold
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "line"),
+    [
+        ({"syntax": "job.sbatch: line 12: unexpected end of file"}, "not valid bash: job.sbatch: line 12", 12),
+        ({"refused": "sbatch fails: error: invalid partition"}, "Slurm does not take the job: sbatch fails", None),
+        ({"ended_for": "time"}, "The job does not end (steady): 4 ranks were started.", None),
+        ({"state": "FAILED", "exit": 127}, "ends as FAILED, with status 127 (steady); 4 ranks were started.", None),
+        ({"runs": []}, "The job ends without starting a rank (steady).", None),
+    ],
+)
+def test_a_job_that_does_not_run_fails(changes, said, line):
+    runs = solved()
+    ran = runs.topologies["steady"][0]
+    for field, value in changes.items():
+        setattr(ran.facts if hasattr(ran.facts, field) else ran, field, value)
+    outcome = checks.ended(runs, 19, 60, SOURCE.text)
+    assert outcome.status == "failed" and said in outcome.message and outcome.line == line

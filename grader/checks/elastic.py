@@ -3,6 +3,7 @@
 What a verdict rests on is seen from outside, and from the model that the training saves: see grader.watchers.elastic.
 """
 
+import re
 from collections.abc import Collection
 from itertools import pairwise
 from statistics import median
@@ -25,6 +26,7 @@ DIES = Topology(
 
 NEAR = 0.12  # how far a number of uses may be from a whole one
 LAST = 400  # characters of what was printed last
+ERROR = re.compile(r"\[\d+\]<stderr>:((?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*)")
 
 
 def _of(runs: ElasticRuns, cluster: Topology) -> ElasticRank:
@@ -35,7 +37,7 @@ def _of(runs: ElasticRuns, cluster: Topology) -> ElasticRank:
 def ended(runs: ElasticRuns, step: int, seconds: float, script: str) -> Outcome:
     """Return how the training ended on the hosts of which none dies."""
     ran = _of(runs, JOINS)
-    said = f" It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
+    said = _said(ran)
     if ran.facts.happened is None:
         how = "was ended after a while" if ran.ended_for else f"ended with status {ran.exit}"
         message = (
@@ -179,7 +181,7 @@ def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding
 
 def _failed(ran: ElasticRank, what: str, source: Source) -> Finding | None:
     """Return why a training has left no model, if so."""
-    said = f" It printed last: {ran.stdout.strip()[-LAST:]}"
+    said = _said(ran)
     if ran.ended_for:
         return Finding(f"{what}, and the training did not end: it was ended {_later(ran)} later.{said}")
     if ran.exit:
@@ -191,6 +193,13 @@ def _failed(ran: ElasticRank, what: str, source: Source) -> Finding | None:
         )
         return Finding(message, source.line_of("save"))
     return None
+
+
+def _said(ran: ElasticRank) -> str:
+    """Return the last error of Python's that a rank printed, or else the end of what was printed, as a sentence."""
+    errors = ERROR.findall(ran.stdout)
+    text = errors[-1] if errors else ran.stdout.strip()
+    return f" It printed: {text[-LAST:]}" if text else ""
 
 
 def _later(ran: ElasticRank) -> str:

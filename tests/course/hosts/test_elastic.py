@@ -9,7 +9,7 @@ from course import hosts
 from course.hosts.elastic import Commit, Event, commits, train
 from course.steps import SOLUTIONS
 
-IMAGES, EPOCHS = 2000, 14
+IMAGES, EPOCHS = 2000, 24
 PROGRAM = (
     f"python {SOLUTIONS}/hosts/fashion_mnist_elastic.py --epochs {EPOCHS} --batch-size 8 --train-samples {IMAGES} "
     "--log-dir /shared/logs"

@@ -56,8 +56,12 @@ LOG = trained("joins").commits
         (
             checks.survives,
             "dies",
-            {"exit_status": 1, "uses": [], "stdout": "RuntimeError: Horovod"},
-            "ended with status 1, 18 s later. Expected: it continues. It printed last: RuntimeError: Horovod",
+            {
+                "exit_status": 1,
+                "uses": [],
+                "stdout": "[1]<stderr>:a.b.HorovodInternalError: Read error\n[0]<stdout>:text",
+            },
+            "ended with status 1, 18 s later. Expected: it continues. It printed: a.b.HorovodInternalError: Read error",
         ),
         (checks.survives, "dies", {"ended_for": "time", "exit_status": 1}, "did not end: it was ended 18 s later."),
         (

@@ -146,7 +146,7 @@ class _Watched:
             if self.job.state == "RUNNING" and not run.nodes:
                 run.nodes = list(self.scheduler.names(self.job.nodes))
             ready = [path.read_text() for path in (self.cluster.shared / ORDERS).glob(f"ready-{number}-*")]
-            all_of_them = set(ready) == {str(len(ready))}  # as many as each of them says that there are
+            all_of_them = set(ready) == {str(len(ready))}  # as many as each of them says
             run.met = all_of_them and len(ready) == wanted
             return all_of_them or self.over or self.job.restarts > number
 
@@ -185,7 +185,7 @@ class _Watched:
         self.facts.received = dict(self._received() - self.before)
         file = self.cluster.seen_from_outside(HEAD, Path(self.facts.output))
         printed = file.read_text(errors="replace")[-OUTPUT:] if file.is_file() else ""
-        self.facts.printed = [int(run) for run in re.findall(r"run (\d+) of the job", printed)]
+        self.facts.printed = [int(run) for run in re.findall(r"run (\d{1,6}) of the job", printed)]
         return Result(self.job.status, self.ended_for, "", printed, "", self.facts)
 
     def _sbatch(self, script: Path, orders: str, *options: str) -> int:

@@ -232,12 +232,10 @@ class _Watched:
         new.rename(new.with_suffix(""))
 
     def _left(self) -> list[str]:
-        """Return the hosts that have something on their disks."""
-        return [
-            host
-            for host in self._hosts()
-            if host in self.cluster.processes() and any(path.is_dir() for path in self.cluster.scratch(host).iterdir())
-        ]
+        """Return the hosts on whose disks data are left."""
+        up = self.cluster.processes()
+        name = Path(next(iter(FILES))).name
+        return [host for host in self._hosts() if host in up and any(self.cluster.scratch(host).rglob(name))]
 
     def _hosts(self) -> list[str]:
         return list(self.scenario.slots)

@@ -107,6 +107,11 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "And around it",
         "Ask each host whether it is still there",  # or notice in another way that it is not
     ),
+    20: (
+        "In step 14, a worker died, all others ended",
+        "a copy of the state that all ranks made after the same step",
+        "a host dies: all of its processes end at once",
+    ),
     19: (
         "The first job has all nodes",
         "Slurm knows all processes of the job",

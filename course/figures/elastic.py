@@ -1,6 +1,7 @@
 """An elastic training: how many ranks there are over time, and the loss."""
 
 import itertools
+from statistics import mean
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -9,11 +10,14 @@ from course.figures.restarts import LOST
 from course.figures.style import GREY, rank_colour
 from course.hosts.elastic import Training
 
+SMOOTH = 10  # commits that a point of the line is the mean of
 SAYS = {"kill": "{} dies", "pull_cable": "{} loses its cable", "revive": "{} comes"}
 
 
 def ranks_and_loss(training: Training) -> Figure:
     """Plot the ranks and the loss at each commit, over time; what happened to hosts is marked.
+
+    A step's loss depends on its few images, so a line shows the mean of the latest ones.
 
     Args:
         training: as course.hosts.elastic.train() returns it.
@@ -28,7 +32,11 @@ def ranks_and_loss(training: Training) -> Figure:
         times = [commit.time - start for commit in commits]
         style = {"color": rank_colour(ranks - 1), "marker": ".", "markersize": 5}
         above.plot(times, [ranks] * len(commits), **style)
-        below.plot(times, [commit.loss for commit in commits], **style)
+        losses = [commit.loss for commit in commits]
+        below.plot(times, losses, **style | {"linestyle": "", "alpha": 0.35})
+        below.plot(
+            times, [mean(losses[max(0, end - SMOOTH) : end]) for end in range(1, len(losses) + 1)], color=style["color"]
+        )
     for when, event in training.happened:
         for ax in (above, below):
             ax.axvline(when - start, color=LOST, linestyle=":")
@@ -42,7 +50,7 @@ def ranks_and_loss(training: Training) -> Figure:
         )
     most = max(commit.ranks for commit in training.commits)
     above.set(ylabel="ranks", ylim=(0, most + 0.5), yticks=range(most + 1))
-    below.set(ylabel="loss of a step", xlabel="seconds since the first commit; a dot for each commit", ylim=0)
+    below.set(ylabel="loss of the last step", xlabel="seconds since the first commit; a dot for each commit", ylim=0)
     for ax in (above, below):
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(axis="y", color=GREY, alpha=0.2)

@@ -227,6 +227,14 @@ class Cluster:
         """
         self._request("fill_disk", host)
 
+    def hide_shared(self, host: str) -> None:
+        """Let a host see an empty folder in place of /shared, as where a network file system is not mounted.
+
+        Raises:
+            HostsError: there is no such host, or it is down.
+        """
+        self._request("hide_shared", host)
+
     def kill(self, host: str) -> None:
         """End all processes of a host at once. Its interfaces and its disk go with them; other hosts see it vanish.
 

@@ -40,11 +40,13 @@ class Event:
         after: says of the latest commit whether now is the time.
         do: a method of the cluster's: kill, pull_cable, revive.
         host: its name.
+        seconds: to wait then, so that it happens between two commits.
     """
 
     after: Callable[[Commit], bool]
     do: str
     host: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ def train(cluster: Cluster, command: str, log_dir: Path, events: Sequence[Event]
             while not (seen := commits(log_dir)) or not event.after(seen[-1]):
                 if ended.wait(PULSE):
                     return
+            time.sleep(event.seconds)
             happened.append((time.time(), event))
             getattr(cluster, event.do)(event.host)
 

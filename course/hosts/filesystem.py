@@ -16,6 +16,7 @@ from course.internal import namespaces
 from course.internal.namespaces import MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_REC, MS_SLAVE
 
 OPEN = "mode=1777"  # to every user, like /tmp
+LARGEST = "512m"  # size of what all hosts share. It is memory.
 
 _STAGE, _OLD = "/tmp", "old"
 
@@ -48,10 +49,21 @@ def mount_own(disk: str) -> None:
     """
     namespaces.unshare(namespaces.CLONE_NEWNS)
     namespaces.mount("scratch", SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV, f"size={disk},{OPEN}")
-    namespaces.mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, OPEN)
+    namespaces.mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, f"size={disk},{OPEN}")
     namespaces.mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     with contextlib.suppress(OSError):  # a container may forbid it; then /sys lists the machine's interfaces
         _show_own_interfaces()
+
+
+def hide_shared() -> None:
+    """Mount an empty folder over the shared one, in this process's mount namespace."""
+    namespaces.mount("hidden", SHARED, "tmpfs", MS_NOSUID | MS_NODEV, f"size=1m,{OPEN}")
+
+
+def show_shared() -> None:
+    """Undo hide_shared(), as often as it was called."""
+    while SHARED.is_mount():
+        namespaces.detach(str(SHARED))
 
 
 def _show_own_interfaces() -> None:
@@ -66,7 +78,7 @@ def _show_own_interfaces() -> None:
 
 def _replace_root() -> None:
     """Make a file system in memory the root, and attach in it what the machine's root has."""
-    namespaces.mount("cluster", _STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
+    namespaces.mount("cluster", _STAGE, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={LARGEST}")
     Path(_STAGE, _OLD).mkdir()
     namespaces.pivot_root(_STAGE, f"{_STAGE}/{_OLD}")
     os.chdir("/")

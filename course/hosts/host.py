@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -16,7 +17,7 @@ import psutil
 from course.hosts import filesystem, network, sshd
 from course.hosts.layout import NETWORKS, Network
 from course.internal import namespaces
-from course.internal.namespaces import CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWPID, CLONE_NEWUTS
+from course.internal.namespaces import CLONE_NEWIPC, CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWUTS
 
 READY = "ready"
 
@@ -72,6 +73,24 @@ class Host:
         """Change the rate of its cable to the data network, in bits per second."""
         assert self.namespace is not None
         network.set_rate(self.name, self.namespace, rate)
+
+    def do(self, change: Callable[[], object]) -> None:
+        """Call a function in a process that sees the host's file systems.
+
+        Raises:
+            OSError: it failed.
+        """
+        child = os.fork()
+        if not child:
+            try:
+                namespaces.setns(self.handle, CLONE_NEWNS)
+                change()
+                os._exit(0)
+            except OSError as error:
+                os._exit(error.errno or 1)
+        failed = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if failed:
+            raise OSError(failed, os.strerror(failed))
 
     def kill(self) -> None:
         """End all of its processes at once, and take its interfaces away."""

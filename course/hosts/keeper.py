@@ -78,18 +78,23 @@ class Keeper:
                 if error.errno != errno.ENOSPC:
                     raise
 
+    def hide_shared(self, host: Host) -> None:
+        """Mount an empty folder over /shared on the host."""
+        host.do(filesystem.hide_shared)
+
     def kill(self, host: Host) -> None:
         """End all processes of the host at once. Its disk and its interfaces go with them."""
         host.kill()
 
     def revive(self, host: Host) -> None:
-        """Boot the host if it is down; otherwise plug its cable in, at the first rate, and free its disk."""
+        """Boot the host if it is down; otherwise undo what was done to its cable, its disk and its shared folder."""
         if not host.up:
             host.boot(self.rates, self.disk)
             return
         network.set_plugged(host.name, True)
         host.set_rate(self.rates[DATA])
         _filler(host).unlink(missing_ok=True)
+        host.do(filesystem.show_shared)
 
     def end(self) -> None:
         """End all processes of all hosts."""
@@ -114,7 +119,7 @@ def main(settings: str) -> None:
         _answer(error=str(error))
         return
     _answer(first=keeper.first())
-    requests = (keeper.pull_cable, keeper.slow, keeper.fill_disk, keeper.kill, keeper.revive)
+    requests = (keeper.pull_cable, keeper.slow, keeper.fill_disk, keeper.hide_shared, keeper.kill, keeper.revive)
     by_name: dict[str, Callable[..., None]] = {request.__name__: request for request in requests}
     while owner not in select.select([owner, sys.stdin], [], [])[0]:
         line = sys.stdin.readline()

@@ -14,6 +14,7 @@ from IPython import get_ipython
 from IPython.display import publish_display_data
 
 from course.hosts.cluster import forbidden
+from course.steps import ROOT
 
 NAME = "recorded.json"
 CHECK = "check-run"  # the cell that judges the learner's file, of which there is no record
@@ -75,7 +76,8 @@ def record(executed: Path, folder: Path) -> None:
                 for output in cell["outputs"]
             ]
             kept["".join(cell["source"])] = outputs
-    (folder / NAME).write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
+    (folder / NAME).write_text(text.replace(f"{ROOT}/", ""))  # another machine has other folders
 
 
 if __name__ == "__main__":

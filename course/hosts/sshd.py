@@ -18,7 +18,7 @@ from typing import IO, NoReturn
 
 from course.hosts.ssh import COMMAND, ERRORS, OUTPUT, PIECE, PORT, STATUS, frames, send
 
-PATIENCE = 10  # seconds until a client that has been told the end has closed the connection, or is lost
+PATIENCE = 10  # seconds until a client that has its exit status has closed the connection, or is lost
 
 
 def start() -> None:

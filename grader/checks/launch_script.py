@@ -24,6 +24,7 @@ def _cluster(name: str, description: str, hosts: int, reserved: bool = True) -> 
 
 UNEVEN = _cluster("uneven", "2 hosts with 1 and 3 slots", 2, reserved=False)
 FAILING = _cluster("failing", "2 hosts, on one of which a rank fails", 2)
+UNSHARED = _cluster("unshared", "2 hosts, one of which has not mounted the shared folder", 2)
 FULL = _cluster("full", "2 hosts, one of which has a full disk", 2)
 CUT = _cluster("cut", "2 hosts, one of which loses its cable", 2)
 
@@ -74,7 +75,7 @@ def _no_rank(ran: LaunchRank) -> Finding | None:
 @part.check(
     18,
     points=2,
-    clusters=(UNEVEN, FAILING, FULL, CUT),
+    clusters=(UNEVEN, FAILING, UNSHARED, FULL, CUT),
     asks=("Start as many ranks on each host as it has slots",),
     hint="mpirun reads the slots from the file that --hostfile names, but not every comment in it.",
 )
@@ -179,17 +180,20 @@ def staged(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
 )
 def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """No rank starts if a host has no copy of the data."""
-    ran = _of(runs, FULL)
     line = source.line_of("cp", "rsync", "scp", *MPIRUN)
-    if ran.facts.ranks:
-        hosts = _listed(Counter(rank.host for rank in ran.facts.ranks))
-        message = f"One host has no room for the data ({ran.topology}), and ranks were started all the same: {hosts}."
-        return Finding(f"{message} Expected: none.", line)
-    if ran.ended_for:
-        return Finding(f"One host has no room for the data ({ran.topology}), and the script does not end.", line)
-    if not ran.exit:
-        message = f"One host has no room for the data ({ran.topology}), and the script ends with status 0."
-        return Finding(f"{message} Expected: another status, so that whoever started it knows.", line)
+    for cluster, what in ((UNSHARED, "One host does not see the data"), (FULL, "One host has no room for the data")):
+        ran = _of(runs, cluster)
+        ranks = Counter(rank.host for rank in ran.facts.ranks)
+        if ranks and all(rank.copied == "own" for rank in ran.facts.ranks):
+            continue  # it sent the data there
+        if ranks:
+            message = f"{what} ({ran.topology}), and ranks were started all the same: {_listed(ranks)}."
+            return Finding(f"{message} Expected: none.", line)
+        if ran.ended_for:
+            return Finding(f"{what} ({ran.topology}), and the script does not end.", line)
+        if not ran.exit:
+            message = f"{what} ({ran.topology}), and the script ends with status 0. Expected: another status."
+            return Finding(message, line)
     return staged(runs, expected, source) and Finding("Not checked until each host has a copy.", untold=True)
 
 

@@ -10,7 +10,7 @@ class ShellSource(Source):
     """A shell script's text."""
 
     def line_of(self, *names: str) -> int | None:
-        """Return the first line, comments aside, in which one of these words is, in the order given."""
+        """Return the first line in which one of these words is, in the order given. Comments do not count."""
         lines = [re.sub(r"(^|\s)#.*", "", line) for line in self.text.splitlines()]
         for name in names:
             word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
@@ -21,5 +21,5 @@ class ShellSource(Source):
 
 
 def read(text: str) -> Source:
-    """Return a script to find lines in. It runs on hosts in a sandbox only, so nothing in it is out of place."""
+    """Return a script to find lines in. It runs on hosts in a sandbox only, so nothing in it is unexpected."""
     return ShellSource(text, ast.Module([], []))

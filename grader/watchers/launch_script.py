@@ -34,7 +34,10 @@ PATIENCE = 20  # seconds until all ranks are up, or until the script ends by its
 LATEST = 30  # seconds that a script may take to notice that a host is gone
 DISK = "32m"  # less than a file may have: a full one is a file
 OUTPUT = 20_000  # characters kept of what a script prints
+MOST = 100  # processes that are noted as ranks
 FLOOD = 500_000  # bytes that no script prints
+LEFT = 5  # seconds after the end of the script in which what it has started may end
+SETTLED = 3  # seconds after the first rank until the others are there, too
 PULSE = 0.05  # seconds between looks
 
 
@@ -58,7 +61,8 @@ class Scenario:
 SCENARIOS = {
     "uneven": Scenario({"zoe": 1, "adam": 3}),
     "failing": Scenario({"kim": 1, "lee": 1}, "fail", "10.78.0.0/24"),
-    "full": Scenario({"otto": 1, "ida": 2}, None, fault="fill_disk"),
+    "unshared": Scenario({"otto": 1, "ida": 2}, None, fault="hide_shared"),
+    "full": Scenario({"hal": 1, "sue": 1}, None, fault="fill_disk"),
     "cut": Scenario({"ben": 1, "eva": 1}, "wait", fault="pull_cable"),
 }
 
@@ -126,14 +130,18 @@ class _Watched:
     def until_up(self) -> None:
         """Look at the hosts until as many ranks as there are slots have exchanged data, or none more can come."""
         clock = Clock()
+        began = 0.0  # when the first rank was seen
         wanted = sum(self.scenario.slots.values())
         while not self.over and clock.seconds < PATIENCE:
             self._look()
-            if self.ranks and not self.scenario.order:  # though they should not have started
-                self.order("end")
-                return
+            if self.ranks and not self.scenario.order:  # not with data that are missing: so wait for all of them
+                began = began or clock.seconds
+                if clock.seconds > began + SETTLED:
+                    self.order("end")
+                    return
+                continue
             ready = [path.read_text() for path in (self.cluster.shared / SEEN).glob("ready-*")]
-            if set(ready) == {str(len(ready))}:  # as many as each of them says that there are
+            if self.scenario.order and set(ready) == {str(len(ready))}:  # as many as each of them says that there are
                 self.facts.met = len(ready) == wanted
                 return
             time.sleep(PULSE)
@@ -177,8 +185,10 @@ class _Watched:
             for process in processes:
                 with contextlib.suppress(psutil.Error, OSError):
                     words = process.cmdline()
-                    if process.pid not in self.ranks and rank.__file__ in words[1:2]:
-                        self.ranks[process.pid] = _seen(host, process, words[3:])
+                    new = process.pid not in self.ranks and len(self.ranks) < MOST
+                    if new and rank.__file__ in words[1:2]:
+                        original = self.cluster.shared / DATA.name
+                        self.ranks[process.pid] = _seen(host, process, words[3:], original)
 
     def _left(self) -> list[str]:
         """Return what still runs on hosts that can be reached, some seconds after the script has ended."""
@@ -189,7 +199,7 @@ class _Watched:
             for process in processes
             if host != away
         ]
-        alive = psutil.wait_procs([process for _, process in found], timeout=5)[1]
+        alive = psutil.wait_procs([process for _, process in found], timeout=LEFT)[1]
         return sorted({host for host, process in found if process in alive})
 
     def _received(self) -> Counter[str]:
@@ -200,7 +210,7 @@ class _Watched:
         return found
 
 
-def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenRank:
+def _seen(host: str, process: psutil.Process, arguments: list[str], original: Path) -> SeenRank:
     """Return what a rank was given, by its process.
 
     Raises:
@@ -209,14 +219,20 @@ def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenRank:
     environment = process.environ()
     data = environment.get("DATA")
     root = Path(f"/proc/{process.pid}/root")
-    given: dict[str, str | None] = {name: environment.get(name) for name in VARIABLES}
-    return SeenRank(host, given, arguments, data or "", _copied(root, Path(data)) if data else "none")
+    given = {name: _short(environment[name]) if name in environment else None for name in VARIABLES}
+    words = [_short(word) for word in arguments[: 2 * len(ARGUMENTS)]]
+    return SeenRank(host, given, words, _short(data or ""), _copied(root, Path(data), original) if data else "none")
 
 
-def _copied(root: Path, folder: Path) -> str:
+def _short(text: str) -> str:
+    """Return the beginning of a text of a script's, without halves of characters."""
+    return text[:200].encode(errors="replace").decode()
+
+
+def _copied(root: Path, folder: Path, original: Path) -> str:
     """Return whose the data are that a rank is pointed to: "own" of its host, "shared", or "none" or other ones."""
     place = Path(f"{root}{folder}")
-    _, different, missing = filecmp.cmpfiles(place, Path(f"{root}{DATA}"), list(FILES), shallow=False)
+    _, different, missing = filecmp.cmpfiles(place, original, list(FILES), shallow=False)
     if different or missing:
         return "none"
     return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"

@@ -76,7 +76,7 @@ def train(state):
     optimizer.learning_rate.assign(rate)
     if hvd.rank() == 0:
         seen = f"epoch {state.epoch + 1} continues after {state.seen} of {len(images)} images"
-        print(f"{hvd.size()} ranks, learning rate {rate:.2g}: {seen}")
+        print(f"Size {hvd.size()}, learning rate {rate:.2g}: {seen}")
     while state.epoch < args.epochs:
         # All ranks have the same order, and each takes its share of every step.
         order = np.random.default_rng(state.epoch).permutation(len(images))

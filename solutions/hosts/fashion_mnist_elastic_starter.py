@@ -72,10 +72,10 @@ def log(state, loss):
 # TODO: Step 20: have Horovod call this function again, from the last commit on, when ranks are lost or join.
 def train(state):
     """Train to the end, from the state on."""
-    # TODO: Step 20: set the learning rate for the ranks that there are now.
+    # TODO: Step 20: set the learning rate for the current number of ranks.
     if hvd.rank() == 0:
         seen = f"epoch {state.epoch + 1} continues after {state.seen} of {len(images)} images"
-        print(f"{hvd.size()} ranks, learning rate {rate:.2g}: {seen}")
+        print(f"Size {hvd.size()}, learning rate {rate:.2g}: {seen}")
     while state.epoch < args.epochs:
         # All ranks have the same order, and each takes its share of every step.
         order = np.random.default_rng(state.epoch).permutation(len(images))

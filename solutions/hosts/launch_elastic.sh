@@ -33,19 +33,24 @@ clean_up() {
 trap clean_up EXIT  # also when a signal ends this script
 
 # horovodrun runs its discovery script every second, and does nothing else until that has ended. So the hosts are asked
-# here, and it reads only the answer. A host that is lost stays in its list: horovodrun sees the ranks fail, and does not
-# use their host again. A host that is taken off the list while another one joins can make it wait indefinitely.
+# here, and it reads only the answer. Once ranks run, a host that is lost stays in its list: horovodrun sees the ranks
+# fail, and does not use their host again. If it is taken off just when another one joins, all may wait indefinitely.
 look() {
     bash "$(dirname "${BASH_SOURCE[0]}")/discover.sh" | sort > "$work/answer"
     comm -23 "$work/answered" "$work/answer" | sed 's/^\(.*\):.*/launch_elastic.sh: \1 does not answer/'
     comm -13 "$work/answered" "$work/answer" | sed 's/^\(.*\):.*/launch_elastic.sh: \1 answers now/'
     mv "$work/answer" "$work/answered"
-    sort -u "$work/hosts" "$work/answered" > "$work/more"
-    mv "$work/more" "$work/hosts"  # at once, so that horovodrun never reads half a list
+    if pgrep -f HOROVOD_RANK= > /dev/null; then  # there is a rank, or an ssh that starts one
+        sort -u "$work/hosts" "$work/answered" > "$work/list"
+    else
+        cp "$work/answered" "$work/list"
+    fi
+    mv "$work/list" "$work/hosts"  # at once, so that horovodrun never reads half a list
 }
 
 touch "$work/hosts"
-sed 's/ *slots=/:/' "$1" | sort > "$work/answered"  # so that those which do not are named
+sed 's/ *slots=/:/' "$1" | sort > "$work/all"
+cp "$work/all" "$work/answered"  # so that those which do not answer now are named
 look
 [[ -s $work/hosts ]] || fail "no host of $1 answers"
 horovodrun --gloo --host-discovery-script "cat $work/hosts" "${@:2}" < /dev/null &
@@ -60,6 +65,6 @@ wait "$job" || status=$?
 job=
 if ((status != 0)); then
     look
-    silent=$(comm -23 "$work/hosts" "$work/answered" | sed 's/:.*//' | paste -sd ' ')
+    silent=$(comm -23 "$work/all" "$work/answered" | sed 's/:.*//' | paste -sd ' ')
     fail "the training ended with status $status; hosts that do not answer: ${silent:-none}"
 fi

@@ -76,7 +76,7 @@ WRONG = [
     _wrong("the first host is named", "lost", (LOST, '[[ ! $lost ]] || fail "${hosts[0]} is lost"\n')),
     _wrong("status 0 for a lost host", "lost", (LOST, '[[ ! $lost ]] || { echo "$lost is gone"; exit 0; }\n')),
     _wrong(
-        "mpirun goes on when a host is lost",
+        "mpirun continues when a host is lost",
         "lost",
         (END_RANKS, "    trap - EXIT\n    disown\n"),
         (LOST, '[[ ! $lost ]] || fail "$lost is lost"\n'),

@@ -33,7 +33,7 @@ def test_hosts_come_and_go_and_no_image_is_lost_or_counted_twice(leftovers):
     assert [event for _, event in done.happened] == events
     assert "launch_elastic.sh: node2 does not answer" in done.printed
     assert "launch_elastic.sh: node3 answers now" in done.printed
-    begun = re.findall(r"(\d) ranks, learning rate ([\d.]+):", done.printed)
+    begun = re.findall(r"Size (\d), learning rate ([\d.]+):", done.printed)
     assert begun == [("2", "0.04"), ("1", "0.02"), ("2", "0.04")], done.printed
     places = [(commit.epoch, commit.seen) for commit in done.commits]
     assert places == sorted(set(places)), "a commit that was made is not made again"

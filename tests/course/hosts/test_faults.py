@@ -34,6 +34,14 @@ def test_a_connection_that_is_kept_alive_ends_when_the_cable_is_pulled(cluster, 
     cluster.revive("node2")
 
 
+def test_a_host_may_not_see_the_shared_folder(cluster):
+    says(cluster, "touch /shared/file")
+    cluster.hide_shared("node1")
+    assert says(cluster, "ssh node1 ls /shared; ssh node2 ls /shared") == "file\n"
+    cluster.revive("node1")
+    assert says(cluster, "ssh node1 ls /shared") == "file\n"
+
+
 def test_a_full_disk_is_full_on_one_host(cluster):
     cluster.fill_disk("node1")
     done = cluster.run(["cp", sys.executable, "/scratch"], "node1", say=lambda line: None)

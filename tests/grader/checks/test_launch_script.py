@@ -11,8 +11,14 @@ from grader.runs import Rank, Runs
 SOURCE = shell.read(get(18).solution.read_text())
 LARGE, SMALL = 8_000_000, 20_000  # bytes
 VARIABLES = {"RUN": "a run", "SEED": "7"}
-SIZES = {"uneven": {"zoe": 1, "adam": 3}, "failing": {"kim": 1, "lee": 1}, "full": {}, "cut": {"ben": 1, "eva": 1}}
-EXITS = {"uneven": 0, "failing": 3, "full": 1, "cut": 1}
+SIZES = {
+    "uneven": {"zoe": 1, "adam": 3},
+    "failing": {"kim": 1, "lee": 1},
+    "unshared": {},
+    "full": {},
+    "cut": {"ben": 1, "eva": 1},
+}
+EXITS = {"uneven": 0, "failing": 3, "unshared": 1, "full": 1, "cut": 1}
 
 
 def launched(name):
@@ -27,8 +33,8 @@ def launched(name):
         ranks=ranks,
         met=bool(ranks),
         received={data: LARGE, other: SMALL},
-        seconds=5.8 if name in ("full", "cut") else None,
-        named={"full": ["ida"], "cut": ["eva"]}.get(name, []),
+        seconds=5.8 if name in ("unshared", "full", "cut") else None,
+        named={"unshared": ["ida"], "cut": ["eva"]}.get(name, []),
     )
 
 
@@ -96,10 +102,10 @@ def test_the_solution_passes_each_check():
         (checks.staged, {"ranks": {"data": "", "copied": "none"}}, "pointed to no folder by DATA."),
         (
             checks.none_without,
-            {"name": "full", "ranks": {}, "exit_status": 0},
-            "no room for the data (full), and the script ends with status 0.",
+            {"name": "unshared", "ranks": {}, "exit_status": 0},
+            "does not see the data (unshared), and the script ends with status 0.",
         ),
-        (checks.none_without, {"name": "full", "ended_for": "time"}, "and the script does not end."),
+        (checks.none_without, {"name": "unshared", "ended_for": "time"}, "and the script does not end."),
         (checks.status, {"name": "failing", "exit_status": 0}, "the script ends with status 0 (failing)"),
         (checks.status, {"name": "failing", "ended_for": "time"}, "the script does not end (failing)"),
         (checks.status, {"name": "failing", "left": ["kim"]}, "processes still run on kim 5 s later."),
@@ -116,9 +122,16 @@ def test_what_is_missing_is_said(check, changes, said):
     assert said in finding.message and not finding.untold and not finding.unclear
 
 
-def test_ranks_without_data_are_found():
+def test_a_script_may_send_the_data_to_a_host_that_does_not_see_them():
     runs = solved()
-    facts(runs, "full").ranks = [SeenRank("otto", {}, [], "/scratch/data", "own")]
+    facts(runs, "unshared").ranks = [SeenRank("otto", {}, [], "/scratch/data", "own")]
+    assert checks.none_without(runs, solved(), SOURCE) is None
+
+
+@pytest.mark.parametrize("name", ["unshared", "full"])
+def test_ranks_without_data_are_found(name):
+    runs = solved()
+    facts(runs, name).ranks = [SeenRank("otto", {}, [], "/scratch/data", "none")]
     assert "ranks were started all the same: 1 on otto." in checks.none_without(runs, solved(), SOURCE).message
 
 

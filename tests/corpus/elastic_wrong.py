@@ -1,0 +1,55 @@
+"""Wrong scripts of step 20, elastic training: each has one mistake that learners make."""
+
+from tests.corpus.elastic_passages import ASSIGN, RATE, RUN, SEEN, SHUFFLE, STEP
+from tests.corpus.variant import Variant
+
+
+def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
+    """Return a row whose first failing check is this one."""
+    return Variant(name, 20, edits, 20, check=check, in_ci=in_ci)
+
+
+_IGNORED = """            try:
+                loss = train_step(images[mine], labels[mine], weight)
+            except tf.errors.UnknownError:
+                break
+"""
+
+_ONCE = f"rate = args.base_lr * hvd.size()\noptimizer.learning_rate.assign(rate)\n\n\n{RUN}"
+
+_ANEW = f"    state.seen = 0\n{RATE}"
+
+WRONG = (
+    Variant(
+        "nothing was done", 20, (), 20, base="hosts/fashion_mnist_elastic_starter.py", check="survives", in_ci=True
+    ),
+    _wrong("the function is called once", "survives", (RUN, ""), in_ci=True),
+    _wrong("a failed step ends the epoch", "survives", (STEP, _IGNORED)),
+    _wrong("no commit", "grows", ("                state.commit()\n", "")),
+    _wrong("the rate is that of one rank", "rate", (ASSIGN, ""), in_ci=True),
+    _wrong("the rate is set once", "rate", (RATE, ""), (RUN, _ONCE)),
+    _wrong("the rate follows the local size", "rate", (RATE, RATE.replace("hvd.size()", "hvd.local_size()"))),
+    _wrong("an epoch begins anew", "once", ("range(state.seen, len(images)", "range(0, len(images)"), in_ci=True),
+    _wrong("each call begins its epoch anew", "once", (RATE, _ANEW)),
+    _wrong("each rank has an order of its own", "once", (SHUFFLE, "np.random.default_rng([state.epoch, hvd.rank()])")),
+    _wrong("each rank counts its own images", "once", (SEEN, "            state.seen += len(mine)\n")),
+    _wrong(
+        "a commit at the end of an epoch only",
+        "commits",
+        ("if step % args.commit_steps == 0 or state.seen == len(images):", "if state.seen == len(images):"),
+    ),
+    _wrong(
+        "every rank logs",
+        "commits",
+        (
+            "                if hvd.rank() == 0:\n                    log(state, loss)",
+            "                log(state, loss)",
+        ),
+        in_ci=True,
+    ),
+    _wrong(
+        "no commit at the end of an epoch",
+        "commits",
+        (" or state.seen == len(images):", " and state.seen < len(images):"),
+    ),
+)

@@ -1,0 +1,117 @@
+"""The checks of step 20, on made-up facts: what each one says, and what it leaves open."""
+
+import pytest
+
+from course.steps import get
+from grader.checks import elastic as checks
+from grader.facts import ElasticFacts, Logged, Presence
+from grader.runner import reading
+from grader.runs import Rank, Runs
+
+SOURCE = reading.read(get(20).solution.read_text())
+BEFORE = {"joins": {"onyx": 1, "mica": 1}, "dies": {"opal": 2, "jade": 1}}
+AFTER = {"joins": {"onyx": 1, "mica": 1, "ruby": 1}, "dies": {"opal": 2}}
+CLUSTERS = {"joins": checks.JOINS, "dies": checks.DIES}
+USES = [2.99] * 200 + [3.01] * 40
+
+
+def trained(name):
+    """Return what the solution does on a cluster."""
+    presence = [Presence(1.0, BEFORE[name]), Presence(20.0, AFTER[name]), Presence(30.0, {})]
+    commits = [Logged(2, epoch, seen) for epoch in range(3) for seen in (48, 96, 144, 192, 240)]
+    return ElasticFacts(presence, 12.0, 80_000_000, 30.0, commits, list(USES))
+
+
+def solved():
+    """Return the runs of the solution."""
+    ranks = {
+        name: [Rank(0, 0, "The script", cluster.description, 0, None, "", "", "", trained(name), reported=True)]
+        for name, cluster in CLUSTERS.items()
+    }
+    return Runs({"joins": ranks.pop("joins")}, ranks)
+
+
+def found(check, name, exit_status=0, ended_for=None, stdout="", **changes):
+    """Return what a check finds where a cluster's run is changed."""
+    runs = solved()
+    ran = (runs.topologies | runs.reserved)[name][0]
+    ran.exit, ran.ended_for, ran.stdout = exit_status, ended_for, stdout
+    for field, value in changes.items():
+        setattr(ran.facts, field, value)
+    return check(runs, solved(), SOURCE)
+
+
+def test_the_solution_passes_each_check():
+    for check in checks.part.checks:
+        assert check.judge(solved(), solved(), SOURCE) is None
+    assert checks.ended(solved(), 20, 60, SOURCE.text).status == "passed"
+
+
+LOG = trained("joins").commits
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "changes", "said"),
+    [
+        (
+            checks.survives,
+            "dies",
+            {"exit_status": 1, "uses": [], "stdout": "RuntimeError: Horovod"},
+            "ended with status 1, 18 s later. Expected: it continues. It printed last: RuntimeError: Horovod",
+        ),
+        (checks.survives, "dies", {"ended_for": "time", "exit_status": 1}, "did not end: it was ended 18 s later."),
+        (
+            checks.survives,
+            "dies",
+            {"uses": []},
+            "without a model that can be read. Expected: model.keras in --log-dir.",
+        ),
+        (
+            checks.survives,
+            "dies",
+            {"uses": [1.0] * 240, "commits": LOG[:6]},
+            "ended in epoch 2. Expected: it ends after epoch 3",
+        ),
+        (checks.grows, "joins", {"presence": [Presence(1.0, BEFORE["joins"])]}, "no rank started on ruby. Expected"),
+        (checks.grows, "joins", {"received": 1_000_000}, "1 MB arrived at the first host. Expected: 80 MB"),
+        (checks.grows, "joins", {"ended_for": "time", "exit_status": 1}, "did not end"),
+        (checks.rate, "dies", {"uses": [3.5] * 120 + [4.0] * 120}, "120 of 240 images moved the weights 3.50 times as"),
+        (checks.rate, "joins", {"uses": [1.5] * 240}, "240 of 240 images moved the weights 1.50 times as far"),
+        (
+            checks.once,
+            "dies",
+            {"uses": [4.0] * 20 + [2.0] * 10 + [3.0] * 210},
+            "20 of 240 images were used more than 3",
+        ),
+        (checks.once, "joins", {"uses": [2.0] * 1 + [3.0] * 239}, "and 1 less often"),
+        (checks.commits, "joins", {"commits": LOG[4::5]}, "commits.csv has 3 lines"),
+        (checks.commits, "joins", {"commits": []}, "commits.csv has 0 lines"),
+        (checks.commits, "dies", {"commits": [each for each in LOG for _ in range(2)]}, "Expected: each commit once"),
+        (
+            checks.commits,
+            "joins",
+            {"commits": [each for each in LOG if each.seen < 240]},
+            "no commit at the end of 3 epochs",
+        ),
+    ],
+)
+def test_a_finding_says_what_was_seen(check, name, changes, said):
+    finding = found(check, name, **changes)
+    assert finding and said in finding.message and not finding.unclear and not finding.untold
+
+
+def test_a_training_that_exchanges_nothing_is_no_training():
+    assert found(checks.survives, "dies", happened=None).untold
+    runs = solved()
+    runs.topologies["joins"][0].facts.happened = None
+    runs.topologies["joins"][0].exit = 1
+    runs.topologies["joins"][0].stdout = "NameError: name 'state' is not defined"
+    outcome = checks.ended(runs, 20, 60, SOURCE.text)
+    assert outcome.status == "failed"
+    assert "the training ended with status 1, before a host could join" in outcome.message
+    assert "NameError" in outcome.message
+
+
+def test_a_rank_on_a_host_of_no_ones_is_for_a_person():
+    presence = [Presence(1.0, BEFORE["dies"]), Presence(20.0, {"head": 1})]
+    assert found(checks.survives, "dies", presence=presence).unclear

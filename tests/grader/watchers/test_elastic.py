@@ -1,0 +1,74 @@
+"""What a watcher reads off the model and the log that an elastic training leaves."""
+
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+
+from grader.facts import Logged
+from grader.watchers import elastic
+
+
+def save(path, *layers):
+    """Write weights as Keras does."""
+    with h5py.File(path.with_suffix(".h5"), "w") as file:
+        for number, weights in enumerate(layers):
+            file[f"layers/dense_{number}/vars/0"] = weights
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(path.with_suffix(".h5"), "model.weights.h5")
+
+
+def trained(images, batches, rate):
+    """Return the weights of the hidden layer after training on batches, each a list of numbers of images."""
+    inputs = np.zeros((elastic.IMAGES, 28 * 28), np.float32)
+    np.put_along_axis(inputs, images.pixels, 1, axis=1)
+    hidden, output = images.hidden.copy(), images.output.copy()
+    for batch in batches:
+        layer = np.maximum(inputs[batch] @ hidden, 0)
+        error = np.exp(layer @ output)
+        error /= error.sum(axis=1, keepdims=True)
+        error[np.arange(len(batch)), images.labels[batch]] -= 1
+        error *= rate / len(batch)
+        back = (error @ output.T) * (layer > 0)
+        output -= layer.T @ error
+        hidden -= inputs[batch].T @ back
+    return hidden
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_the_weights_say_how_often_each_image_was_used(ranks, tmp_path):
+    images = elastic._Images()
+    order = np.random.default_rng(0).permutation(elastic.IMAGES)
+    size = ranks * elastic.BATCH
+    batches = [order[start : start + size] for start in range(0, elastic.IMAGES, size)]
+    again = batches[: 24 // ranks]
+    save(tmp_path / "model", trained(images, [*batches, *again], ranks * elastic.RATE), images.output)
+    twice = set(np.concatenate(again))
+    expected = [2 if image in twice else 1 for image in range(elastic.IMAGES)]
+    assert images.uses(tmp_path / "model") == pytest.approx(expected, abs=0.05)
+
+
+def test_a_rate_that_does_not_fit_the_size_is_seen(tmp_path):
+    images = elastic._Images()
+    batches = np.arange(elastic.IMAGES).reshape(-1, 3 * elastic.BATCH)
+    save(tmp_path / "model", trained(images, batches, 2 * elastic.RATE), images.output)
+    assert images.uses(tmp_path / "model") == pytest.approx([2 / 3] * elastic.IMAGES, abs=0.05)
+
+
+def test_what_is_no_model_of_this_kind_is_refused(tmp_path):
+    images = elastic._Images()
+    (tmp_path / "text").write_text("no archive")
+    save(tmp_path / "other", images.output)
+    save(tmp_path / "two", images.hidden, images.hidden)
+    save(tmp_path / "broken", np.full_like(images.hidden, np.nan))
+    for name in ("none", "text", "other", "two", "broken"):
+        with pytest.raises((OSError, ValueError, zipfile.BadZipFile)):
+            images.uses(tmp_path / name)
+
+
+def test_lines_of_another_form_are_not_read(tmp_path):
+    log = tmp_path / "commits.csv"
+    assert elastic._commits(log) == []
+    log.write_bytes(b"1.5,2,0,8,0.5\n1.6,2,0,-1,0.5\n1.7,3,1,16,nan\nfree text\n1.8,3,1,24,0.1\n")
+    assert elastic._commits(log) == [Logged(2, 0, 8), Logged(3, 1, 16)]

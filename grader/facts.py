@@ -263,8 +263,8 @@ class JobFacts(Struct, forbid_unknown_fields=True):
     runs: list[SeenRun] = []
     other: str = ""  # the folder for checkpoints of another job of the same script
     received: dict[str, int] = {}  # bytes on all hosts together, by interface
-    state: str = ""  # of the job at the end, as Slurm names it
-    left: list[str] = []  # hosts on whose disks something is left at the end
+    state: str = ""  # of the job at the end, as Slurm names it, or REQUEUED
+    left: list[str] = []  # hosts on whose disks data are left at the end
     error: Error | None = None
 
 

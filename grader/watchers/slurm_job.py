@@ -33,7 +33,7 @@ FILES = {"images/first": "some images", "labels": "some labels"}
 ORDERS, OTHERS = "orders", "others"  # folders below the shared one, for the ranks of the job and of another one
 GO = "go"
 PATIENCE = 20  # seconds until all ranks of a run are up, or until the job ends by itself
-REQUEUED = {"drain": 10, "kill": 30, "limit": 45}  # seconds until the job is in the queue again
+REQUEUED = {"drain": 10, "kill": 30, "limit": 38}  # seconds until the job is in the queue again
 GONE = "COMPLETED", "FAILED", "NODE_FAIL", "TIMEOUT", "CANCELLED"
 OUTPUT = 20_000  # characters kept of what a job prints
 PULSE = 0.1  # seconds between looks
@@ -146,7 +146,7 @@ class _Watched:
             if self.job.state == "RUNNING" and not run.nodes:
                 run.nodes = list(self.scheduler.names(self.job.nodes))
             ready = [path.read_text() for path in (self.cluster.shared / ORDERS).glob(f"ready-{number}-*")]
-            all_of_them = set(ready) == {str(len(ready))}  # as many as each of them says that there are
+            all_of_them = set(ready) == {str(len(ready))}  # as many as each of them says
             run.met = all_of_them and len(ready) == wanted
             return all_of_them or self.over or self.job.restarts > number
 
@@ -176,17 +176,23 @@ class _Watched:
     def until_end(self) -> Result:
         """Let the ranks end, wait until the job has, and return how it did and what was seen."""
         self._order(ORDERS, self.scenario.order)
-        if self.number and not self.over and not self._until(lambda job: False, PATIENCE):
-            if not self.over:
-                self.ended_for = "time"
-            elif self.job.state == "COMPLETED":
-                self.facts.left = self._left()
-        self.facts.state = self.job.state
+        self.facts.state = self._last_state() if self.number else ""
         self.facts.received = dict(self._received() - self.before)
         file = self.cluster.seen_from_outside(HEAD, Path(self.facts.output))
         printed = file.read_text(errors="replace")[-OUTPUT:] if file.is_file() else ""
-        self.facts.printed = [int(run) for run in re.findall(r"run (\d+) of the job", printed)]
+        self.facts.printed = [int(run) for run in re.findall(r"run (\d{1,6}) of the job", printed)]
         return Result(self.job.status, self.ended_for, "", printed, "", self.facts)
+
+    def _last_state(self) -> str:
+        """Wait until the job has ended, and return its state; REQUEUED where it is in the queue once more."""
+        runs = len(self.facts.runs)
+        if not self.over and self._until(lambda job: job.restarts >= runs, PATIENCE):
+            return "REQUEUED"
+        if not self.over:
+            self.ended_for = "time"
+        elif self.job.state == "COMPLETED":
+            self.facts.left = self._left()
+        return self.job.state
 
     def _sbatch(self, script: Path, orders: str, *options: str) -> int:
         """Submit the script for the ranks of grader.watchers.job_rank, and return the job's number."""
@@ -232,12 +238,10 @@ class _Watched:
         new.rename(new.with_suffix(""))
 
     def _left(self) -> list[str]:
-        """Return the hosts that have something on their disks."""
-        return [
-            host
-            for host in self._hosts()
-            if host in self.cluster.processes() and any(path.is_dir() for path in self.cluster.scratch(host).iterdir())
-        ]
+        """Return the hosts on whose disks data are left."""
+        up = self.cluster.processes()
+        name = Path(next(iter(FILES))).name
+        return [host for host in self._hosts() if host in up and any(self.cluster.scratch(host).rglob(name))]
 
     def _hosts(self) -> list[str]:
         return list(self.scenario.slots)

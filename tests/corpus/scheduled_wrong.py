@@ -15,7 +15,6 @@ from tests.corpus.scheduled_passages import (
     STAGE,
     START,
     TIME,
-    WAIT,
 )
 from tests.corpus.variant import Variant
 
@@ -82,7 +81,9 @@ WRONG = [
     _wrong("the training runs in the foreground", "signal", (RUN, _IN_FRONT), in_ci=True),
     _wrong("the signal is not passed on", "signal", ('    [[ ! $training ]] || kill -USR1 "$training"\n', "")),
     _wrong("the ranks are killed", "signal", ('kill -USR1 "$training"', 'kill -KILL "$training"')),
-    _wrong("the script does not wait for the checkpoint", "signal", (WAIT, ""), ("&& $status == 0 ", "")),
+    _wrong(
+        "the script requeues the job at once", "signal", ('kill -USR1 "$training"', 'scontrol requeue "$SLURM_JOB_ID"')
+    ),
     _wrong("the job is not requeued", "signal", (AGAIN, "")),
     _wrong("the number of another job", "signal", ('scontrol requeue "$SLURM_JOB_ID"', "scontrol requeue 77")),
     _wrong("a quote is missing", "", ('"$SLURM_JOB_ID"\nfi', '"$SLURM_JOB_ID\nfi')),

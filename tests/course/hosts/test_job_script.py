@@ -55,7 +55,9 @@ def test_the_script_runs_on_hosts_without_slurm(capsys):
 @pytest.mark.skipif(slurm.missing() is not None, reason=str(slurm.missing()))
 def test_a_history_has_what_happened_to_a_job(capsys):
     with hosts.up(2, slots=1) as cluster, slurm.up(cluster) as scheduler:
-        number = scheduler.submit("--requeue", "--output=/shared/out", "--wrap", "echo started; sleep 99")
+        number = scheduler.submit(
+            "--requeue", "--open-mode=append", "--output=/shared/out", "--wrap", "echo started; sleep 99"
+        )
         history = History(scheduler, number, "/shared/out")
         history.until_printed("started")
         history.event("requeued")

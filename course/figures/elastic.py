@@ -27,27 +27,20 @@ def ranks_and_loss(training: Training) -> Figure:
     )
     plt.close(figure)  # or a notebook would show it twice
     start = training.commits[0].time
-    for ranks, group in itertools.groupby(training.commits, key=lambda commit: commit.ranks):
-        commits = list(group)
-        times = [commit.time - start for commit in commits]
-        style = {"color": rank_colour(ranks - 1), "marker": ".", "markersize": 5}
-        above.plot(times, [ranks] * len(commits), **style)
-        losses = [commit.loss for commit in commits]
-        below.plot(times, losses, **style | {"linestyle": "", "alpha": 0.35})
-        below.plot(
-            times, [mean(losses[max(0, end - SMOOTH) : end]) for end in range(1, len(losses) + 1)], color=style["color"]
-        )
-    for when, event in training.happened:
+    losses = [commit.loss for commit in training.commits]
+    latest = [mean(losses[max(0, end - SMOOTH) : end]) for end in range(1, len(losses) + 1)]
+    for ranks, group in itertools.groupby(enumerate(training.commits), key=lambda each: each[1].ranks):
+        numbers = [number for number, _ in group]
+        times = [training.commits[number].time - start for number in numbers]
+        colour = rank_colour(ranks - 1)
+        above.plot(times, [ranks] * len(times), ".-", color=colour)
+        below.plot(times, [losses[number] for number in numbers], ".", color=colour, alpha=0.35)
+        below.plot(times, [latest[number] for number in numbers], color=colour)
+    for line, (when, event) in enumerate(training.happened):
         for ax in (above, below):
             ax.axvline(when - start, color=LOST, linestyle=":")
-        above.text(
-            when - start,
-            1.03,
-            SAYS[event.do].format(event.host),
-            color=LOST,
-            ha="center",
-            transform=above.get_xaxis_transform(),
-        )
+        text, height = SAYS[event.do].format(event.host), 1.03 + 0.13 * line
+        above.text(when - start, height, text, color=LOST, transform=above.get_xaxis_transform())
     most = max(commit.ranks for commit in training.commits)
     above.set(ylabel="ranks", ylim=(0, most + 0.5), yticks=range(most + 1))
     below.set(ylabel="loss of the last step", xlabel="seconds since the first commit; a dot for each commit", ylim=0)

@@ -12,7 +12,6 @@ import contextlib
 import ctypes
 import json
 import os
-import resource
 import signal
 import site
 import subprocess
@@ -34,7 +33,7 @@ from course.internal.namespaces import (
     CLONE_NEWUTS,
 )
 from course.steps import ROOT
-from grader.limits import ADDRESS_SPACE, FILE_SIZE, PROCESSES
+from grader import limits
 from grader.runner import syscalls
 
 WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
@@ -183,13 +182,7 @@ def confine(process: int) -> None:
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
         _forbid_namespaces()
-    for limit, value in (
-        (resource.RLIMIT_AS, ADDRESS_SPACE),
-        (resource.RLIMIT_FSIZE, FILE_SIZE),
-        (resource.RLIMIT_NPROC, PROCESSES),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        resource.setrlimit(limit, (value, value))
+    limits.apply()
     _checked(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     syscalls.forbid()
     _checked(_libc.capset((ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()))

@@ -5,7 +5,6 @@ python -m grader.watchers JOB
 
 import importlib
 import json
-import resource
 import sys
 import tempfile
 from pathlib import Path
@@ -13,19 +12,13 @@ from pathlib import Path
 import msgspec
 
 from course.hosts import HostsError
+from grader import limits
 from grader.job import Watch
-from grader.limits import ADDRESS_SPACE, FILE_SIZE, PROCESSES
 
 
 def main(job_file: Path) -> None:
     """Watch the script of a job on the hosts of one cluster."""
-    for limit, value in (
-        (resource.RLIMIT_AS, ADDRESS_SPACE),
-        (resource.RLIMIT_FSIZE, FILE_SIZE),
-        (resource.RLIMIT_NPROC, PROCESSES),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        resource.setrlimit(limit, (value, value))
+    limits.apply()
     job = msgspec.json.decode(job_file.read_bytes(), type=Watch)
     watcher = importlib.import_module(f"grader.watchers.{job.watcher}")
     with tempfile.TemporaryDirectory() as folder:

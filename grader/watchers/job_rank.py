@@ -8,12 +8,13 @@ continue: "end" all, or "fail" the last rank with status STATUS. On SIGUSR1, ran
 ASKED in its name, and all end.
 """
 
-import ctypes
 import os
 import signal
 import sys
 import time
 from pathlib import Path
+
+from course.internal.mpi import World
 
 MEGABYTES = 8
 STATUS = 3
@@ -31,28 +32,25 @@ def on_signal(number: int, frame: object) -> None:
 def main(folder: Path) -> None:
     """Be a rank."""
     signal.signal(signal.SIGUSR1, on_signal)
-    mpi = ctypes.CDLL(str(Path(sys.prefix, "lib", "libmpi.so.40")), mode=ctypes.RTLD_GLOBAL)
-    world, byte = (ctypes.byref(ctypes.c_char.in_dll(mpi, f"ompi_mpi_{name}")) for name in ("comm_world", "byte"))
-    mpi.MPI_Init(None, None)
-    rank, size = ctypes.c_int(), ctypes.c_int()
-    mpi.MPI_Comm_rank(world, ctypes.byref(rank))
-    mpi.MPI_Comm_size(world, ctypes.byref(size))
-    count = MEGABYTES * 10**6
-    mpi.MPI_Bcast(ctypes.create_string_buffer(count), count, byte, 0, world)
+    with World() as world:
+        _train(world, folder)
+
+
+def _train(world: World, folder: Path) -> None:
+    """Do what a training does, between the start of MPI and its end."""
+    world.broadcast(MEGABYTES)
     run = os.environ.get("SLURM_RESTART_COUNT", "0")
-    if rank.value == 0:
+    if world.rank == 0:
         print(f"run {run} of the job", flush=True)
         _save(f"checkpoint-{run}", run)
-    Path(folder, f"ready-{run}-{rank.value}").write_text(str(size.value))
+    Path(folder, f"ready-{run}-{world.rank}").write_text(str(world.size))
     if _order(folder) == "fail":
-        if rank.value == size.value - 1:
-            sys.stdout.flush()
-            os._exit(STATUS)
+        if world.rank == world.size - 1:
+            sys.exit(STATUS)
         while True:
             signal.pause()
-    if asked_to_end and rank.value == 0:
+    if asked_to_end and world.rank == 0:
         _save(f"checkpoint-{run}-{ASKED}", run)
-    mpi.MPI_Finalize()
 
 
 def _save(name: str, text: str) -> None:

@@ -6,12 +6,12 @@ Rank 0 sends MEGABYTES to all ranks. Each rank then writes FOLDER/ready-RANK, an
 text says how to continue: "end" all, "fail" the last rank with status STATUS while the others wait, or "wait".
 """
 
-import ctypes
-import os
 import signal
 import sys
 import time
 from pathlib import Path
+
+from course.internal.mpi import World
 
 MEGABYTES = 8
 STATUS = 3
@@ -19,23 +19,14 @@ STATUS = 3
 
 def main(folder: Path) -> None:
     """Be a rank."""
-    mpi = ctypes.CDLL(str(Path(sys.prefix, "lib", "libmpi.so.40")), mode=ctypes.RTLD_GLOBAL)
-    world, byte = (ctypes.byref(ctypes.c_char.in_dll(mpi, f"ompi_mpi_{name}")) for name in ("comm_world", "byte"))
-    mpi.MPI_Init(None, None)
-    rank, size = ctypes.c_int(), ctypes.c_int()
-    mpi.MPI_Comm_rank(world, ctypes.byref(rank))
-    mpi.MPI_Comm_size(world, ctypes.byref(size))
-    count = MEGABYTES * 10**6
-    mpi.MPI_Bcast(ctypes.create_string_buffer(count), count, byte, 0, world)
-    Path(folder, f"ready-{rank.value}").write_text(str(size.value))
-    last = rank.value == size.value - 1
-    go = _order(folder)
-    if go == "fail" and last:
-        sys.stdout.flush()
-        os._exit(STATUS)
-    while go != "end":
-        signal.pause()
-    mpi.MPI_Finalize()
+    with World() as world:
+        world.broadcast(MEGABYTES)
+        Path(folder, f"ready-{world.rank}").write_text(str(world.size))
+        go = _order(folder)
+        if go == "fail" and world.rank == world.size - 1:
+            sys.exit(STATUS)
+        while go != "end":
+            signal.pause()
 
 
 def _order(folder: Path) -> str:

@@ -7,23 +7,24 @@ they print "up". With SEED=fail, the last rank then ends with status 3, and the 
 SEED=wait, all wait.
 """
 
-import ctypes
 import json
 import os
 import sys
 from pathlib import Path
+
+from course.internal.mpi import World
 
 MEGABYTES = 8
 
 
 def main(folder: Path) -> None:
     """Be a rank."""
-    mpi = ctypes.CDLL(str(Path(sys.prefix, "lib", "libmpi.so.40")), mode=ctypes.RTLD_GLOBAL)
-    world, byte = (ctypes.byref(ctypes.c_char.in_dll(mpi, f"ompi_mpi_{name}")) for name in ("comm_world", "byte"))
-    mpi.MPI_Init(None, None)
-    rank, size = ctypes.c_int(), ctypes.c_int()
-    mpi.MPI_Comm_rank(world, ctypes.byref(rank))
-    mpi.MPI_Comm_size(world, ctypes.byref(size))
+    with World() as world:
+        _work(world, folder)
+
+
+def _work(world: World, folder: Path) -> None:
+    """Do what a program does, between the start of MPI and its end."""
     data = Path(os.environ["DATA"])
     given = {
         "host": os.uname().nodename,
@@ -31,17 +32,15 @@ def main(folder: Path) -> None:
         "data": [str(data), sorted(path.read_text() for path in data.iterdir())],
         "arguments": sys.argv[2:],
     }
-    new = folder / f"{rank.value}.new"
+    new = folder / f"{world.rank}.new"
     new.write_text(json.dumps(given))
-    new.rename(folder / f"{rank.value}.json")
-    count = MEGABYTES * 10**6
-    mpi.MPI_Bcast(ctypes.create_string_buffer(count), count, byte, 0, world)
+    new.rename(folder / f"{world.rank}.json")
+    world.broadcast(MEGABYTES)
     print("up", flush=True)
-    if os.environ.get("SEED") == "fail" and rank.value == size.value - 1:
+    if os.environ.get("SEED") == "fail" and world.rank == world.size - 1:
         sys.exit(3)
     if os.environ.get("SEED") in ("fail", "wait"):
-        mpi.MPI_Recv(ctypes.create_string_buffer(1), 1, byte, rank, 0, world, None)  # from itself, and it sends nothing
-    mpi.MPI_Finalize()
+        world.wait()
 
 
 if __name__ == "__main__":

@@ -7,26 +7,15 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, Literal
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
-from grader.facts import (
-    ARGUMENTS,
-    Answer,
-    ElasticFacts,
-    EndedFor,
-    Error,
-    Facts,
-    HorovodFacts,
-    JobFacts,
-    LaunchFacts,
-    Ran,
-    Result,
-    TaskFacts,
-    Testimony,
-)
+from grader.facts import ARGUMENTS, Answer, EndedFor, Error, HorovodFacts, Ran, Result, TaskFacts, Testimony
 from grader.job import TaskType, Topology
+from grader.seen import ElasticFacts, JobFacts, LaunchFacts
+
+Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts, JobFacts, ElasticFacts)
 
 # What an error means, where a check has to know. Libraries say it in a class or, where an error crosses from C++, in a
 # constant text. A rank's own error is looked at, and its standard error where it could not report any.

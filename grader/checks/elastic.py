@@ -10,12 +10,12 @@ from statistics import median
 
 from grader.checks import ending
 from grader.checks.part import Finding, Part
-from grader.facts import ElasticFacts
 from grader.job import Topology
 from grader.report.data import Outcome
 from grader.runner import reading
 from grader.runner.reading import Source
 from grader.runs import ElasticRank, ElasticRuns
+from grader.seen import ElasticFacts
 
 part = Part("fashion_mnist_elastic.py", "hosts/fashion_mnist_elastic.py", ElasticFacts, read=reading.read)
 

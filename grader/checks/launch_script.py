@@ -8,12 +8,12 @@ from collections import Counter
 
 from grader.checks import ending
 from grader.checks.part import Finding, Part
-from grader.facts import LaunchFacts
 from grader.job import Topology
 from grader.report.data import Outcome
 from grader.runner import shell
 from grader.runner.reading import Source
 from grader.runs import LaunchRank, LaunchRuns
+from grader.seen import LaunchFacts
 
 part = Part("launch.sh", "hosts/launch.sh", LaunchFacts, read=shell.read)
 

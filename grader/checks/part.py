@@ -14,12 +14,11 @@ from typing import Generic
 from course import steps
 from course.steps import Step
 from grader.checks import ending
-from grader.facts import Facts
 from grader.job import Topology
 from grader.report.data import Outcome, OutcomeStatus
 from grader.runner import reading
 from grader.runner.reading import Source
-from grader.runs import Runs
+from grader.runs import Facts, Runs
 
 NOT_RUN = "Not checked: the program does not run."
 POINTS = 10  # of a step's checks together

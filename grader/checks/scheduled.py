@@ -10,12 +10,12 @@ from pathlib import Path
 
 from grader.checks import ending
 from grader.checks.part import Finding, Part
-from grader.facts import JobFacts, SeenRun
 from grader.job import Topology
 from grader.report.data import Outcome
 from grader.runner import shell
 from grader.runner.reading import Source
 from grader.runs import JobRank, JobRuns
+from grader.seen import JobFacts, SeenRun
 
 part = Part("job.sbatch", "hosts/job.sbatch", JobFacts, read=shell.read)
 

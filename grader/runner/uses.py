@@ -18,10 +18,8 @@ POWERFUL = {
     *("eval", "exec", "globals", "locals", "memoryview"),
 }
 ALIASES = 20  # of one thing, each of another one, that are followed
-NAMING = {  # calls that name attributes
-    *("add_argument", "set_defaults", "namedtuple", "SimpleNamespace", "Namespace", "Enum", "update"),
-    *("TensorFlowKerasState", "TensorFlowState"),
-}
+NAMING = {"add_argument", "set_defaults", "namedtuple", "SimpleNamespace", "Namespace", "Enum", "update"}  # attributes
+NAMING |= {"TensorFlowKerasState", "TensorFlowState"}
 UNREADABLE = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)  # nothing that a training script does
 
 # Environment variables that set the rank of a process, or how the interpreter starts; and files of the judge's.

@@ -32,6 +32,7 @@ READABLE = (
         "grader/facts.py",
         "grader/job.py",
         "grader/limits.py",
+        "grader/seen.py",
         "grader/watchers",
     ),
     *("solutions/hosts/discover.sh", "solutions/hosts/launch_elastic.sh"),  # which learners are given

@@ -28,7 +28,8 @@ from course import hosts
 from course.hosts.cluster import Cluster
 from course.internal.reaper import Reaped
 from course.steps import SOLUTIONS
-from grader.facts import ElasticFacts, EndedFor, Logged, Presence, Result
+from grader.facts import EndedFor, Result
+from grader.seen import ElasticFacts, Logged, Presence
 from grader.watchers.clock import Clock
 
 IMAGES, PIXELS, CLASSES = 240, 3, 10  # pixels that each image has to itself

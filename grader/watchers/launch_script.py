@@ -21,7 +21,8 @@ import psutil
 from course import hosts
 from course.hosts.cluster import Cluster
 from course.internal.reaper import Reaped
-from grader.facts import EndedFor, LaunchFacts, Result, SeenRank
+from grader.facts import EndedFor, Result
+from grader.seen import LaunchFacts, SeenRank
 from grader.watchers import rank
 from grader.watchers.clock import Clock
 

@@ -23,7 +23,8 @@ from course.hosts import slurm
 from course.hosts.cluster import HostsError
 from course.hosts.layout import HEAD
 from course.hosts.slurm import Job, Slurm
-from grader.facts import EndedFor, JobFacts, Result, SeenRun, SeenTask
+from grader.facts import EndedFor, Result
+from grader.seen import JobFacts, SeenRun, SeenTask
 from grader.watchers import job_rank
 from grader.watchers.clock import Clock
 

@@ -4,9 +4,9 @@ import pytest
 
 from course.steps import get
 from grader.checks import elastic as checks
-from grader.facts import ElasticFacts, Logged, Presence
 from grader.runner import reading
 from grader.runs import Rank, Runs
+from grader.seen import ElasticFacts, Logged, Presence
 
 SOURCE = reading.read(get(20).solution.read_text())
 BEFORE = {"joins": {"onyx": 1, "mica": 1}, "dies": {"opal": 2, "jade": 1}}

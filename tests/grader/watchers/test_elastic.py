@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from grader.facts import Logged
+from grader.seen import Logged
 from grader.watchers import elastic
 
 

@@ -20,16 +20,14 @@ _ONCE = f"rate = args.base_lr * hvd.size()\noptimizer.learning_rate.assign(rate)
 _ANEW = f"    state.seen = 0\n{RATE}"
 
 WRONG = (
-    Variant(
-        "nothing was done", 20, (), 20, base="hosts/fashion_mnist_elastic_starter.py", check="survives", in_ci=True
-    ),
-    _wrong("the function is called once", "survives", (RUN, ""), in_ci=True),
+    Variant("nothing was done", 20, (), 20, base="hosts/fashion_mnist_elastic_starter.py", check="survives"),
+    _wrong("the function is called once", "survives", (RUN, "")),
     _wrong("a failed step ends the epoch", "survives", (STEP, _IGNORED)),
     _wrong("no commit", "grows", ("                state.commit()\n", "")),
     _wrong("the rate is that of one rank", "rate", (ASSIGN, ""), in_ci=True),
     _wrong("the rate is set once", "rate", (RATE, ""), (RUN, _ONCE)),
     _wrong("the rate follows the local size", "rate", (RATE, RATE.replace("hvd.size()", "hvd.local_size()"))),
-    _wrong("an epoch begins anew", "once", ("range(state.seen, len(images)", "range(0, len(images)"), in_ci=True),
+    _wrong("an epoch begins anew", "once", ("range(state.seen, len(images)", "range(0, len(images)")),
     _wrong("each call begins its epoch anew", "once", (RATE, _ANEW)),
     _wrong("each rank has an order of its own", "once", (SHUFFLE, "np.random.default_rng([state.epoch, hvd.rank()])")),
     _wrong("each rank counts its own images", "once", (SEEN, "            state.seen += len(mine)\n")),
@@ -45,7 +43,6 @@ WRONG = (
             "                if hvd.rank() == 0:\n                    log(state, loss)",
             "                log(state, loss)",
         ),
-        in_ci=True,
     ),
     _wrong(
         "no commit at the end of an epoch",

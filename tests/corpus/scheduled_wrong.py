@@ -71,7 +71,7 @@ WRONG = [
     ),
     _wrong("no time limit", "limit", (TIME, "")),
     _wrong("a time limit of one minute", "limit", (TIME, "#SBATCH --time=1\n")),
-    _wrong("the job may not be requeued", "requeued", (REQUEUE, ""), in_ci=True),
+    _wrong("the job may not be requeued", "requeued", (REQUEUE, "")),
     _wrong("a later run erases the output", "output", (APPEND, "")),
     _wrong("the output file has no number", "output", (OUTPUT, "#SBATCH --output=%x.out\n")),
     _wrong("no signal", "signal", (SIGNAL, "")),

@@ -25,16 +25,8 @@ from grader.runner import sandbox
 
 # Of the project's own code: what makes hosts, and what watches them.
 READABLE = (
-    *(
-        "course",
-        "grader/__init__.py",
-        "grader/budget.py",
-        "grader/facts.py",
-        "grader/job.py",
-        "grader/limits.py",
-        "grader/seen.py",
-        "grader/watchers",
-    ),
+    *("course", "grader/__init__.py", "grader/budget.py", "grader/facts.py", "grader/job.py", "grader/limits.py"),
+    *("grader/seen.py", "grader/watchers"),
     *("solutions/hosts/discover.sh", "solutions/hosts/launch_elastic.sh"),  # which learners are given
 )
 SYSTEM = "/usr/sbin", "/sbin"  # programs that hosts need besides

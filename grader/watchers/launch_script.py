@@ -142,7 +142,7 @@ class _Watched:
                     return
                 continue
             ready = [path.read_text() for path in (self.cluster.shared / SEEN).glob("ready-*")]
-            if self.scenario.order and set(ready) == {str(len(ready))}:  # as many as each of them says that there are
+            if self.scenario.order and set(ready) == {str(len(ready))}:  # each of them names this size of the job
                 self.facts.met = len(ready) == wanted
                 return
             time.sleep(PULSE)

@@ -6,20 +6,25 @@ from grader.facts import Error
 
 
 class SeenRank(Struct):
-    """A rank that a launch script started, as its host shows it."""
+    """A rank of grader.watchers.rank, as its host shows it."""
 
     host: str
-    variables: dict[str, str | None]  # those that the script was given for the program
     arguments: list[str]
     data: str  # the folder that it is pointed to, or ""
     copied: str  # whose disk the data there are on: "own" of its host, "shared", or "none" if they are not the same
+
+
+class Launched(SeenRank):
+    """A rank that a launch script started."""
+
+    variables: dict[str, str | None]  # those that the script was given for the program
 
 
 class LaunchFacts(Struct, forbid_unknown_fields=True):
     """What a launch script did, seen from outside: see grader.watchers.launch_script."""
 
     syntax: str = ""  # what bash says of it before it runs
-    ranks: list[SeenRank] = []
+    ranks: list[Launched] = []
     met: bool = False  # as many ranks as there are slots have exchanged data, all of them with each other
     received: dict[str, int] = {}  # bytes on all hosts together, by interface
     seconds: float | None = None  # from what happened to a host until the script ended by itself
@@ -28,13 +33,9 @@ class LaunchFacts(Struct, forbid_unknown_fields=True):
     error: Error | None = None
 
 
-class SeenTask(Struct):
-    """A rank of a job, as its node shows it."""
+class SeenTask(SeenRank):
+    """A rank of a job."""
 
-    host: str
-    arguments: list[str]
-    data: str  # the folder that it is pointed to, or ""
-    copied: str  # whose disk the data there are on: "own" of its host, "shared", or "none" if they are not the same
     checkpoints: str  # the folder for checkpoints that it is pointed to, or ""
     below: bool  # whether this folder is in the one that the script was given
     found: list[str]  # checkpoints of earlier runs in it

@@ -9,6 +9,7 @@ from itertools import pairwise
 from statistics import median
 
 from grader.checks import ending
+from grader.checks.on_hosts import cluster, of
 from grader.checks.part import Finding, Part
 from grader.job import Topology
 from grader.report.data import Outcome
@@ -19,24 +20,17 @@ from grader.seen import ElasticFacts
 
 part = Part("fashion_mnist_elastic.py", "hosts/fashion_mnist_elastic.py", ElasticFacts, read=reading.read)
 
-JOINS = Topology("joins", "2 hosts, and a third one joins", 3, 1, 0, watcher="elastic")
-DIES = Topology(
-    "dies", "2 hosts with 2 and 1 slots, and the second one dies", 2, 2, 0, reserved=True, watcher="elastic"
-)
+JOINS = cluster("elastic", "joins", "2 hosts, and a third one joins", 3, reserved=False)
+DIES = cluster("elastic", "dies", "2 hosts with 2 and 1 slots, and the second one dies", 2)
 
 NEAR = 0.12  # how far a number of uses may be from a whole one
 LAST = 400  # characters of what was printed last
 ERROR = re.compile(r"\[\d+\]<stderr>:((?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*)")
 
 
-def _of(runs: ElasticRuns, cluster: Topology) -> ElasticRank:
-    """Return the training on a cluster."""
-    return (runs.topologies | runs.reserved)[cluster.name][0]
-
-
 def ended(runs: ElasticRuns, step: int, seconds: float, script: str) -> Outcome:
     """Return how the training ended on the hosts of which none dies."""
-    ran = _of(runs, JOINS)
+    ran = of(runs, JOINS)
     said = _said(ran)
     if ran.facts.happened is None:
         how = "was ended after a while" if ran.ended_for else f"ended with status {ran.exit}"
@@ -62,7 +56,7 @@ part.ended = ended
 )
 def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """When a host dies, the training continues on the others, and ends with a model."""
-    ran, solution = _of(runs, DIES), _of(expected, DIES)
+    ran, solution = of(runs, DIES), of(expected, DIES)
     what = f"A host died in mid-epoch ({ran.topology})"
     if ran.facts.happened is None:
         return Finding(f"Not checked: the ranks exchange no gradients ({ran.topology}).", untold=True)
@@ -88,7 +82,7 @@ def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Findin
 )
 def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """When a host joins, a rank starts there and trains with the others, before the epoch ends."""
-    ran, solution = _of(runs, JOINS), _of(expected, JOINS)
+    ran, solution = of(runs, JOINS), of(expected, JOINS)
     what = f"A host came in mid-epoch ({ran.topology})"
     assert ran.facts.happened is not None
     if new := _missing(ran, solution):
@@ -160,7 +154,7 @@ def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding
     """The training commits after every --commit-steps steps and at the end of an epoch, and logs it."""
     for ran in _trained(runs):
         found = [(each.epoch, each.seen) for each in ran.facts.commits]
-        solution = [(each.epoch, each.seen) for each in _of(expected, _cluster(ran)).facts.commits]
+        solution = [(each.epoch, each.seen) for each in of(expected, _cluster(ran)).facts.commits]
         line = source.line_of("commit", "log")
         if len(found) < len(solution) * 2 / 3:
             message = f"commits.csv has {len(found)} lines ({ran.topology}). Expected: some {len(solution)}, one after "
@@ -219,7 +213,7 @@ def _hosts(ran: ElasticRank) -> Collection[str]:
 
 def _trained(runs: ElasticRuns) -> list[ElasticRank]:
     """Return the trainings that have left a model."""
-    return [ran for ran in (_of(runs, JOINS), _of(runs, DIES)) if ran.facts.uses]
+    return [ran for ran in (of(runs, JOINS), of(runs, DIES)) if ran.facts.uses]
 
 
 def _cluster(ran: ElasticRank) -> Topology:
@@ -228,4 +222,4 @@ def _cluster(ran: ElasticRank) -> Topology:
 
 def _epochs(expected: ElasticRuns, ran: ElasticRank) -> int:
     """Return how often the solution uses an image where a training ran."""
-    return round(median(_of(expected, _cluster(ran)).facts.uses))
+    return round(median(of(expected, _cluster(ran)).facts.uses))

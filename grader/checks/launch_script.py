@@ -7,8 +7,20 @@ from outside of it: see grader.watchers.launch_script.
 from collections import Counter
 
 from grader.checks import ending
+from grader.checks.on_hosts import (
+    DATA,
+    MANAGEMENT,
+    MPIRUN,
+    cluster,
+    invalid,
+    listed,
+    not_staged,
+    of,
+    other_arguments,
+    other_network,
+    said,
+)
 from grader.checks.part import Finding, Part
-from grader.job import Topology
 from grader.report.data import Outcome
 from grader.runner import shell
 from grader.runner.reading import Source
@@ -17,50 +29,35 @@ from grader.seen import LaunchFacts
 
 part = Part("launch.sh", "hosts/launch.sh", LaunchFacts, read=shell.read)
 
+UNEVEN = cluster("launch_script", "uneven", "2 hosts with 1 and 3 slots", 2, reserved=False)
+FAILING = cluster("launch_script", "failing", "2 hosts, on one of which a rank fails", 2)
+UNSHARED = cluster("launch_script", "unshared", "2 hosts, one of which has not mounted the shared folder", 2)
+FULL = cluster("launch_script", "full", "2 hosts, one of which has a full disk", 2)
+CUT = cluster("launch_script", "cut", "2 hosts, one of which loses its cable", 2)
 
-def _cluster(name: str, description: str, hosts: int, reserved: bool = True) -> Topology:
-    return Topology(name, description, hosts, 1, 0, reserved=reserved, watcher="launch_script")
-
-
-UNEVEN = _cluster("uneven", "2 hosts with 1 and 3 slots", 2, reserved=False)
-FAILING = _cluster("failing", "2 hosts, on one of which a rank fails", 2)
-UNSHARED = _cluster("unshared", "2 hosts, one of which has not mounted the shared folder", 2)
-FULL = _cluster("full", "2 hosts, one of which has a full disk", 2)
-CUT = _cluster("cut", "2 hosts, one of which loses its cable", 2)
-
-DATA, MANAGEMENT = "eth0", "eth1"  # interfaces
-MPIRUN = "mpirun", "mpiexec", "prterun"
 LATEST = 30  # seconds in which a host that is lost has to be noticed
-LAST = 300  # characters of what a script printed last
-
-
-def _of(runs: LaunchRuns, cluster: Topology) -> LaunchRank:
-    """Return the script as it ran on a cluster."""
-    return (runs.topologies | runs.reserved)[cluster.name][0]
 
 
 def ended(runs: LaunchRuns, step: int, seconds: float, script: str) -> Outcome:
     """Return how the script ended where nothing happens to the hosts."""
-    ran = _of(runs, UNEVEN)
+    ran = of(runs, UNEVEN)
     facts = ran.facts
-    if facts.syntax:
-        line = facts.syntax.partition("line ")[2].partition(":")[0]
-        message = f"The script is not valid bash: {facts.syntax.splitlines()[0]}"
-        return ending.outcome("failed", step, message, int(line) if line.isdecimal() else None)
+    refused = invalid(facts.syntax, step)
+    if refused:
+        return refused
     started = f"{len(facts.ranks)} ranks were started" if facts.ranks else "no rank was started"
-    said = f" It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
     if ran.ended_for == "output":
         return ending.outcome("failed", step, f"The script prints endlessly ({ran.topology}).")
     if ran.ended_for:
         met = "exchanged data, and ended" if facts.met else "have not all exchanged data with each other"
         rest = f", which {met}" if facts.ranks else ""
-        message = f"The script does not end ({ran.topology}): {started}{rest}.{said}"
+        message = f"The script does not end ({ran.topology}): {started}{rest}.{said(ran)}"
         return ending.outcome("failed", step, message)
     if ran.exit:
-        message = f"The script ends with status {ran.exit} ({ran.topology}); {started}. Expected: 0.{said}"
+        message = f"The script ends with status {ran.exit} ({ran.topology}); {started}. Expected: 0.{said(ran)}"
         return ending.outcome("failed", step, message)
     if not facts.ranks:
-        return ending.outcome("failed", step, f"The script ends without starting a rank ({ran.topology}).{said}")
+        return ending.outcome("failed", step, f"The script ends without starting a rank ({ran.topology}).{said(ran)}")
     return ending.outcome("passed", step, "Correct.")
 
 
@@ -81,14 +78,14 @@ def _no_rank(ran: LaunchRank) -> Finding | None:
 )
 def ranks(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """On each host, as many ranks are started as the hostfile says."""
-    ran = _of(runs, UNEVEN)
+    ran = of(runs, UNEVEN)
     nothing = _no_rank(ran)
     if nothing:
         return nothing
-    found, wanted = (Counter(rank.host for rank in _of(each, UNEVEN).facts.ranks) for each in (runs, expected))
+    found, wanted = (Counter(rank.host for rank in of(each, UNEVEN).facts.ranks) for each in (runs, expected))
     if found != wanted:
-        where = _listed(found)
-        message = f"Ranks were started on these hosts ({ran.topology}): {where}. Expected: {_listed(wanted)}."
+        where = listed(found)
+        message = f"Ranks were started on these hosts ({ran.topology}): {where}. Expected: {listed(wanted)}."
         return Finding(message, source.line_of(*MPIRUN))
     if not ran.facts.met:
         message = f"{len(ran.facts.ranks)} ranks were started, and never exchanged data with each other."
@@ -104,13 +101,10 @@ def ranks(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | N
 )
 def arguments(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """Each rank has the arguments that the script was given for the program."""
-    ran = _of(runs, UNEVEN)
-    wanted = _of(expected, UNEVEN).facts.ranks[0].arguments
-    for rank in ran.facts.ranks:
-        if rank.arguments != wanted:
-            message = f"A rank on {rank.host} has the arguments {rank.arguments}. Expected: {wanted}."
-            return Finding(message, source.line_of("program", *MPIRUN))
-    return _no_rank(ran)
+    ran = of(runs, UNEVEN)
+    line = source.line_of("program", *MPIRUN)
+    odd = other_arguments(ran.facts.ranks, of(expected, UNEVEN).facts.ranks, line)
+    return odd or _no_rank(ran)
 
 
 @part.check(
@@ -121,8 +115,8 @@ def arguments(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding
 )
 def variables(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """The variables RUN and SEED reach every rank, on all hosts."""
-    ran = _of(runs, UNEVEN)
-    wanted = _of(expected, UNEVEN).facts.ranks[0].variables
+    ran = of(runs, UNEVEN)
+    wanted = of(expected, UNEVEN).facts.ranks[0].variables
     for rank in ran.facts.ranks:
         for name, value in rank.variables.items():
             if value != wanted[name]:
@@ -140,17 +134,14 @@ def variables(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding
 )
 def network(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """Tensors travel over the network that DATA_NETWORK names."""
-    for cluster, right, wrong in ((UNEVEN, DATA, MANAGEMENT), (FAILING, MANAGEMENT, DATA)):
-        ran, sent = _of(runs, cluster), _of(expected, cluster).facts.received
+    for where, networks in ((UNEVEN, (DATA, MANAGEMENT)), (FAILING, (MANAGEMENT, DATA))):
+        ran, sent = of(runs, where), of(expected, where).facts.received
         if not ran.facts.met:
             message = f"Not checked: the ranks never exchanged data ({ran.topology})."
             return Finding(message, source.line_of(*MPIRUN), untold=True)
-        received = ran.facts.received
-        if received.get(right, 0) < sent[right] / 2 or received.get(wrong, 0) > sent[right] / 8:
-            kilobytes = {name: received.get(name, 0) // 1000 for name in (right, wrong)}
-            message = f"The hosts received {kilobytes[wrong]} kB through {wrong}, and {kilobytes[right]} kB through "
-            message += f"{right}, whose network DATA_NETWORK names ({ran.topology}). Expected: tensors through {right}."
-            return Finding(message, source.line_of("btl_tcp_if_include", *MPIRUN))
+        odd = other_network(ran.facts.received, sent[networks[0]], networks, 1 / 8, "host", ran.topology)
+        if odd:
+            return Finding(odd, source.line_of("btl_tcp_if_include", *MPIRUN))
     return None
 
 
@@ -162,14 +153,8 @@ def network(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding |
 )
 def staged(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """DATA points each rank to a copy of the data on its own host's disk."""
-    ran = _of(runs, UNEVEN)
-    for rank in ran.facts.ranks:
-        if rank.copied != "own":
-            place = f"the folder '{rank.data}'" if rank.data else "no folder"
-            why = ", which all hosts share" if rank.copied == "shared" else ", where the data are not" * bool(rank.data)
-            message = f"A rank on {rank.host} is pointed to {place} by DATA{why}. Expected: a copy of all data on the "
-            return Finding(f"{message}host's own disk, /scratch.", source.line_of("DATA", *MPIRUN))
-    return _no_rank(ran)
+    ran = of(runs, UNEVEN)
+    return not_staged(ran.facts.ranks, "host", source.line_of("DATA", *MPIRUN)) or _no_rank(ran)
 
 
 @part.check(
@@ -181,13 +166,13 @@ def staged(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
 def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """No rank starts if a host has no copy of the data."""
     line = source.line_of("cp", "rsync", "scp", *MPIRUN)
-    for cluster, what in ((UNSHARED, "One host does not see the data"), (FULL, "One host has no room for the data")):
-        ran = _of(runs, cluster)
+    for where, what in ((UNSHARED, "One host does not see the data"), (FULL, "One host has no room for the data")):
+        ran = of(runs, where)
         ranks = Counter(rank.host for rank in ran.facts.ranks)
         if ranks and all(rank.copied == "own" for rank in ran.facts.ranks):
             continue  # it sent the data there
         if ranks:
-            message = f"{what} ({ran.topology}), and ranks were started all the same: {_listed(ranks)}."
+            message = f"{what} ({ran.topology}), and ranks were started all the same: {listed(ranks)}."
             return Finding(f"{message} Expected: none.", line)
         if ran.ended_for:
             return Finding(f"{what} ({ran.topology}), and the script does not end.", line)
@@ -205,7 +190,7 @@ def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Find
 )
 def status(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """The script ends with a status other than 0 if a rank fails, and leaves no rank behind."""
-    ran = _of(runs, FAILING)
+    ran = of(runs, FAILING)
     if not ran.facts.met:
         return Finding(f"Not checked: the ranks never exchanged data ({ran.topology}).", untold=True)
     if ran.ended_for:
@@ -224,8 +209,8 @@ def status(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
 )
 def lost(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """A host that no longer answers is named, and the ranks on the others end."""
-    ran = _of(runs, CUT)
-    gone = _of(expected, CUT).facts.named[-1]
+    ran = of(runs, CUT)
+    gone = of(expected, CUT).facts.named[-1]
     if not ran.facts.met:
         return Finding(f"Not checked: the ranks never exchanged data ({ran.topology}).", untold=True)
     line = source.line_of("kill", "timeout", *MPIRUN)
@@ -250,8 +235,3 @@ def _left(ran: LaunchRank, what: str) -> Finding | None:
         return None
     hosts = " and ".join(ran.facts.left)
     return Finding(f"{what}, the script ends, and processes still run on {hosts} 5 s later. Expected: none.")
-
-
-def _listed(counts: Counter[str]) -> str:
-    """Return how many there are on each host."""
-    return ", ".join(f"{number} on {host}" for host, number in sorted(counts.items())) or "none"

@@ -9,8 +9,20 @@ from collections import Counter
 from pathlib import Path
 
 from grader.checks import ending
+from grader.checks.on_hosts import (
+    DATA,
+    MANAGEMENT,
+    MPIRUN,
+    cluster,
+    invalid,
+    listed,
+    not_staged,
+    of,
+    other_arguments,
+    other_network,
+    said,
+)
 from grader.checks.part import Finding, Part
-from grader.job import Topology
 from grader.report.data import Outcome
 from grader.runner import shell
 from grader.runner.reading import Source
@@ -19,46 +31,30 @@ from grader.seen import JobFacts, SeenRun
 
 part = Part("job.sbatch", "hosts/job.sbatch", JobFacts, read=shell.read)
 
-
-def _cluster(name: str, description: str, hosts: int, reserved: bool = True) -> Topology:
-    return Topology(name, description, hosts, 1, 0, reserved=reserved, watcher="slurm_job")
-
-
-STEADY = _cluster("steady", "2 nodes with 2 tasks each", 3, reserved=False)
-FAILING = _cluster("failing", "2 nodes, on one of which a rank fails", 2)
-MOVED = _cluster("moved", "4 nodes, of which one is drained and then one is lost", 4)
-LIMIT = _cluster("limit", "2 nodes, and a time limit that comes", 2)
-
-DATA, MANAGEMENT = "eth0", "eth1"  # interfaces
-MPIRUN = "mpirun", "mpiexec", "prterun", "srun"
-LAST = 300  # characters of what a job printed last
-
-
-def _of(runs: JobRuns, cluster: Topology) -> JobRank:
-    """Return the script as it ran on a cluster."""
-    return (runs.topologies | runs.reserved)[cluster.name][0]
+STEADY = cluster("slurm_job", "steady", "2 nodes with 2 tasks each", 3, reserved=False)
+FAILING = cluster("slurm_job", "failing", "2 nodes, on one of which a rank fails", 2)
+MOVED = cluster("slurm_job", "moved", "4 nodes, of which one is drained and then one is lost", 4)
+LIMIT = cluster("slurm_job", "limit", "2 nodes, and a time limit that comes", 2)
 
 
 def ended(runs: JobRuns, step: int, seconds: float, script: str) -> Outcome:
     """Return how the job ended where nothing happens to its nodes."""
-    ran = _of(runs, STEADY)
+    ran = of(runs, STEADY)
     facts = ran.facts
-    if facts.syntax:
-        line = facts.syntax.partition("line ")[2].partition(":")[0]
-        message = f"The script is not valid bash: {facts.syntax.splitlines()[0]}"
-        return ending.outcome("failed", step, message, int(line) if line.isdecimal() else None)
+    refused = invalid(facts.syntax, step)
+    if refused:
+        return refused
     if facts.refused:
         return ending.outcome("failed", step, f"Slurm does not take the job: {facts.refused.splitlines()[-1]}")
     ranks = sum(len(run.ranks) for run in facts.runs)
     started = f"{ranks} ranks were started" if ranks else "no rank was started"
-    said = f" It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
     if ran.ended_for:
-        return ending.outcome("failed", step, f"The job does not end ({ran.topology}): {started}.{said}")
+        return ending.outcome("failed", step, f"The job does not end ({ran.topology}): {started}.{said(ran)}")
     if facts.state != "COMPLETED":
         message = f"The job ends as {facts.state}, with status {ran.exit} ({ran.topology}); {started}. Expected: "
-        return ending.outcome("failed", step, f"{message}COMPLETED.{said}")
+        return ending.outcome("failed", step, f"{message}COMPLETED.{said(ran)}")
     if not ranks:
-        return ending.outcome("failed", step, f"The job ends without starting a rank ({ran.topology}).{said}")
+        return ending.outcome("failed", step, f"The job ends without starting a rank ({ran.topology}).{said(ran)}")
     return ending.outcome("passed", step, "Correct.")
 
 
@@ -86,15 +82,15 @@ def _not_met(ran: JobRank) -> Finding | None:
 )
 def ranks(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """On each node of the job, as many ranks are started as it has tasks there."""
-    ran = _of(runs, STEADY)
-    run, wanted = _first(ran), _first(_of(expected, STEADY))
+    ran = of(runs, STEADY)
+    run, wanted = _first(ran), _first(of(expected, STEADY))
     if not run.ranks:
         return Finding(f"Not checked: no rank was started ({ran.topology}).", untold=True)
     found = Counter(rank.host for rank in run.ranks)
     each = len(wanted.ranks) // len(wanted.nodes)
     if found != dict.fromkeys(run.nodes, each):
         nodes = " and ".join(run.nodes)
-        message = f"The job has {each} tasks on each of {nodes}, and ranks were started so: {_listed(found)}."
+        message = f"The job has {each} tasks on each of {nodes}, and ranks were started so: {listed(found)}."
         return Finding(f"{message} Expected: {each} on each node.", source.line_of(*MPIRUN))
     if not run.met:
         message = f"{len(run.ranks)} ranks were started, and never exchanged data with each other."
@@ -110,13 +106,9 @@ def ranks(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 )
 def arguments(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """Each rank has the arguments that the script was given for the program."""
-    ran = _of(runs, STEADY)
-    wanted = _first(_of(expected, STEADY)).ranks[0].arguments
-    for rank in _first(ran).ranks:
-        if rank.arguments != wanted:
-            message = f"A rank on {rank.host} has the arguments {rank.arguments}. Expected: {wanted}."
-            return Finding(message, source.line_of(*MPIRUN))
-    return _not_met(ran)
+    ran = of(runs, STEADY)
+    line = source.line_of(*MPIRUN)
+    return other_arguments(_first(ran).ranks, _first(of(expected, STEADY)).ranks, line) or _not_met(ran)
 
 
 @part.check(
@@ -127,16 +119,13 @@ def arguments(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | Non
 )
 def network(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """Tensors travel over the network that DATA_NETWORK names."""
-    for cluster, right, wrong in ((STEADY, DATA, MANAGEMENT), (FAILING, MANAGEMENT, DATA)):
-        ran, sent = _of(runs, cluster), _of(expected, cluster).facts.received
+    for where, networks in ((STEADY, (DATA, MANAGEMENT)), (FAILING, (MANAGEMENT, DATA))):
+        ran, sent = of(runs, where), of(expected, where).facts.received
         if not _first(ran).met:
             return _not_met(ran)
-        received = ran.facts.received
-        if received.get(right, 0) < sent[right] / 2 or received.get(wrong, 0) > sent[right] / 2:
-            kilobytes = {name: received.get(name, 0) // 1000 for name in (right, wrong)}
-            message = f"The nodes received {kilobytes[wrong]} kB through {wrong}, and {kilobytes[right]} kB through "
-            message += f"{right}, whose network DATA_NETWORK names ({ran.topology}). Expected: tensors through {right}."
-            return Finding(message, source.line_of("btl_tcp_if_include", *MPIRUN))
+        odd = other_network(ran.facts.received, sent[networks[0]], networks, 1 / 2, "node", ran.topology)
+        if odd:
+            return Finding(odd, source.line_of("btl_tcp_if_include", *MPIRUN))
     return None
 
 
@@ -152,14 +141,10 @@ def network(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 )
 def staged(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """DATA points each rank to a copy on its own node's disk, which is removed at the end."""
-    ran = _of(runs, STEADY)
-    line = source.line_of("DATA", *MPIRUN)
-    for rank in _first(ran).ranks:
-        if rank.copied != "own":
-            place = f"the folder '{rank.data}'" if rank.data else "no folder"
-            why = ", which all nodes share" if rank.copied == "shared" else ", where the data are not" * bool(rank.data)
-            message = f"A rank on {rank.host} is pointed to {place} by DATA{why}. Expected: a copy of all data on the "
-            return Finding(f"{message}node's own disk, /scratch.", line)
+    ran = of(runs, STEADY)
+    odd = not_staged(_first(ran).ranks, "node", source.line_of("DATA", *MPIRUN))
+    if odd:
+        return odd
     if ran.facts.left:
         nodes = " and ".join(ran.facts.left)
         return Finding(f"The job has ended, and a copy is still on {nodes}. Expected: none.", source.line_of("rm"))
@@ -176,7 +161,7 @@ def staged(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 )
 def checkpoints(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """CHECKPOINTS names a folder of the job's own, the same for all ranks and in each run."""
-    ran = _of(runs, STEADY)
+    ran = of(runs, STEADY)
     line = source.line_of("CHECKPOINTS", *MPIRUN)
     ranks = _first(ran).ranks
     for rank in ranks:
@@ -189,7 +174,7 @@ def checkpoints(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | N
     if ranks and ranks[0].checkpoints == ran.facts.other:
         message = f"CHECKPOINTS is '{ranks[0].checkpoints}' in two jobs. Expected: a folder of each job's own."
         return Finding(message, line)
-    folders = [rank.checkpoints for run in _of(runs, MOVED).facts.runs for rank in run.ranks]
+    folders = [rank.checkpoints for run in of(runs, MOVED).facts.runs for rank in run.ranks]
     if len(set(folders)) > 1:
         message = f"CHECKPOINTS is '{folders[0]}' in one run of the job and '{folders[-1]}' in a later one."
         return Finding(f"{message} Expected: the same folder.", line)
@@ -204,7 +189,7 @@ def checkpoints(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | N
 )
 def status(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """A job whose training fails ends as failed, and is not requeued."""
-    ran = _of(runs, FAILING)
+    ran = of(runs, FAILING)
     if not _first(ran).met:
         return _not_met(ran)
     if ran.ended_for:
@@ -223,7 +208,7 @@ def status(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 )
 def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """The job has a time limit of one hour."""
-    found, wanted = (_of(each, STEADY).facts.limit for each in (runs, expected))
+    found, wanted = (of(each, STEADY).facts.limit for each in (runs, expected))
     if found != wanted:
         return Finding(f"The job's time limit is {found}, as Slurm writes it. Expected: {wanted}.")
     return None
@@ -238,10 +223,10 @@ def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 )
 def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """A job whose node is drained or lost runs again on other nodes, and finds its checkpoints."""
-    ran = _of(runs, MOVED)
+    ran = of(runs, MOVED)
     if not _first(ran).met:
         return _not_met(ran)
-    wanted = _of(expected, MOVED).facts.runs
+    wanted = of(expected, MOVED).facts.runs
     what = ["", "a node was drained and the job requeued", "a node was lost"]
     for number in range(1, len(wanted)):
         if len(ran.facts.runs) <= number:
@@ -273,12 +258,12 @@ def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None
 )
 def output(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """The output of all runs is in one file, with the job's number in its name."""
-    ran = _of(runs, MOVED)
+    ran = of(runs, MOVED)
     name = Path(ran.facts.output).name
     if not re.search(rf"(?<!\d){ran.facts.number}(?!\d)", name):
         message = f"The output of job {ran.facts.number} goes to {name}. Expected: its number in the name, or two jobs "
         return Finding(f"{message}write to one file.", source.line_of("--output"))
-    wanted = _of(expected, MOVED).facts.printed
+    wanted = of(expected, MOVED).facts.printed
     if ran.facts.printed != wanted:
         there = " and ".join(str(run + 1) for run in ran.facts.printed) or "none"
         message = f"The job ran {len(wanted)} times, and at the end its file has the output of these runs: {there}."
@@ -298,7 +283,7 @@ def output(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 )
 def signal(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """Before its time limit, the job saves a checkpoint, and continues from it in another run."""
-    ran = _of(runs, LIMIT)
+    ran = of(runs, LIMIT)
     if not _first(ran).met:
         return _not_met(ran)
     line = source.line_of("trap", "--signal")
@@ -314,8 +299,3 @@ def signal(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     if ran.facts.state != "COMPLETED":
         return Finding(f"The last run of the job ends as {ran.facts.state}. Expected: COMPLETED.", line)
     return None
-
-
-def _listed(counts: Counter[str]) -> str:
-    """Return how many there are on each host."""
-    return ", ".join(f"{number} on {host}" for host, number in sorted(counts.items())) or "none"

@@ -33,6 +33,7 @@ SYSTEM = "/usr/sbin", "/sbin"  # programs that hosts need besides
 ALTERNATIVES = "/etc/alternatives"  # symbolic links on the way to programs such as awk
 MEMORY = 4 * 2**30  # bytes that all processes of a sandbox may take together
 LARGEST = 2**20  # bytes of what a watcher may say
+LONGER = 1.5  # times the seconds of other scripts: hosts have to start, and a scheduler to notice that one is lost
 JOB = "job.json"
 PULSE = 0.5  # seconds between looks at time and memory
 
@@ -54,7 +55,7 @@ def run(
         script: its text.
         name: of its file.
         topologies: each with a watcher.
-        seconds: that it may take on each of them, as far as other processes leave the cores to it.
+        seconds: that other scripts may take; this one may take LONGER, as far as other processes leave the cores to it.
         data_folder: what stands in the place of the course's own data.
         sandboxed: False runs it without protection: for one's own scripts only.
 
@@ -69,7 +70,9 @@ def run(
             job = Watch(topology.watcher, topology.name, name, script)
             Path(folder, JOB).write_bytes(msgspec.json.encode(job))
             command = [f"{sys.prefix}/bin/python", "-m", "grader.watchers", f"{folder}/{JOB}"]
-            result = _watched([*_sandbox(Path(folder), data_folder), *command] if sandboxed else command, seconds)
+            result = _watched(
+                [*_sandbox(Path(folder), data_folder), *command] if sandboxed else command, LONGER * seconds
+            )
         return topology.name, [result]
 
     with ThreadPoolExecutor(len(topologies)) as threads:
@@ -108,7 +111,12 @@ def _watched(command: list[str], seconds: float) -> Result:
 
 
 def _await(watcher: "subprocess.Popen[bytes]", seconds: float) -> None:
-    """Wait until a watcher has ended, or raise LateError where its processes have had their time or take too much."""
+    """Wait until a watcher has ended.
+
+    Raises:
+        LateError: its processes have had their time, or take too much memory.
+        WatchError: other programs have kept them from the cores.
+    """
     budget = Budget()
     while True:
         with suppress(subprocess.TimeoutExpired):
@@ -116,6 +124,8 @@ def _await(watcher: "subprocess.Popen[bytes]", seconds: float) -> None:
             return
         processes = psutil.Process(watcher.pid).children(recursive=True)
         budget.look(process.pid for process in processes)
+        if budget.had > seconds and budget.starved:
+            raise WatchError("The machine is too busy with other programs to run hosts on it: judge it again.")
         if budget.had > seconds:
             raise LateError(f"It did not end within {seconds:g} s.")
         if sum(map(_memory, processes)) > MEMORY:

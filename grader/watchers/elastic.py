@@ -115,8 +115,8 @@ class _Watched:
 
     def until_trained(self) -> None:
         """Look at the hosts until the training has exchanged enough, and let happen what is to happen."""
-        clock = Clock()
-        while not self._over and clock.seconds < STARTED:
+        clock = Clock(STARTED)
+        while not self._over and clock.runs():
             self._look()
             if self._received() > self.scenario.received * 10**6:
                 self.facts.happened = self._seconds
@@ -130,8 +130,8 @@ class _Watched:
 
     def until_end(self) -> Result:
         """Wait until the training has ended, or end it, and return how it did and what was seen."""
-        clock = Clock()
-        while self.facts.happened and not self._over and clock.seconds < LATEST:
+        clock = Clock(LATEST)
+        while self.facts.happened and not self._over and clock.runs():
             self._look()
             time.sleep(PULSE)
         if not self._over:

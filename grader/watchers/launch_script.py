@@ -5,14 +5,11 @@ counters of their interfaces. What the script prints is searched for names of ho
 """
 
 import contextlib
-import filecmp
 import os
 import re
 import subprocess
-import sys
 import threading
 import time
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,16 +19,12 @@ from course import hosts
 from course.hosts.cluster import Cluster
 from course.internal.reaper import Reaped
 from grader.facts import EndedFor, Result
-from grader.seen import LaunchFacts, SeenRank
-from grader.watchers import rank
+from grader.seen import Launched, LaunchFacts
+from grader.watchers import program
 from grader.watchers.clock import Clock
 
 VARIABLES = {"RUN": "a run", "SEED": "7"}
-ARGUMENTS = ["--name", "two  words", "a;b", "$HOME"]
-DATA = Path("/shared/the data")
-FILES = {"images/first": "some images", "labels": "some labels"}
-SEEN, GO = "seen", "go"  # the ranks' folder below the shared one, and their order
-PATIENCE = 20  # seconds until all ranks are up, or until the script ends by itself
+SEEN = "seen"  # the ranks' folder below the shared one
 LATEST = 30  # seconds that a script may take to notice that a host is gone
 DISK = "32m"  # less than a file may have: a full one is a file
 OUTPUT = 20_000  # characters kept of what a script prints
@@ -89,29 +82,24 @@ class _Watched:
 
     def __init__(self, cluster: Cluster, scenario: Scenario, script: Path):
         self.cluster, self.scenario, self.script = cluster, scenario, script
-        self.ranks: dict[int, SeenRank] = {}  # by process
+        self.ranks: dict[int, Launched] = {}  # by process
         self.facts = LaunchFacts()
         self.printed = b""
         self.disturbed = 0.0  # when
         self.told = 0  # bytes printed until then
         self.ended_for: EndedFor | None = None
-        for path, text in FILES.items():
-            file = cluster.shared / DATA.name / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-        (cluster.shared / SEEN).mkdir()
+        program.provide(cluster, SEEN)
         lines = [f"{host}   slots={number}  # {number} to start here" for host, number in scenario.slots.items()]
         (cluster.shared / "hostfile").write_text("\n".join(["# the hosts of this job", "", *lines, ""]))
-        self.before = self._received()
+        self.before = program.received(cluster, scenario.slots)
 
     def start(self) -> None:
         """Start the script on the head, and read what it prints."""
-        program = [sys.executable, rank.__file__, f"/shared/{SEEN}", *ARGUMENTS]
-        variables = VARIABLES | {"DATA": str(DATA), "DATA_NETWORK": self.scenario.network}
+        variables = VARIABLES | {"DATA": str(program.DATA), "DATA_NETWORK": self.scenario.network}
         checked = subprocess.run(["bash", "-n", str(self.script)], capture_output=True, text=True, check=False)
         self.facts.syntax = checked.stderr.replace(str(self.script), self.script.name)[:1000]
         self.process: Reaped = self.cluster.start(
-            ["bash", str(self.script), "/shared/hostfile", *program], variables=variables
+            ["bash", str(self.script), "/shared/hostfile", *program.command(SEEN)], variables=variables
         )
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -130,28 +118,23 @@ class _Watched:
 
     def until_up(self) -> None:
         """Look at the hosts until as many ranks as there are slots have exchanged data, or none more can come."""
-        clock = Clock()
+        clock = Clock(program.PATIENCE)
         began = 0.0  # when the first rank was seen
-        wanted = sum(self.scenario.slots.values())
-        while not self.over and clock.seconds < PATIENCE:
+        while not self.over and clock.runs():
             self._look()
             if self.ranks and not self.scenario.order:  # not with data that are missing: so wait for all of them
                 began = began or clock.seconds
                 if clock.seconds > began + SETTLED:
                     self.order("end")
                     return
-                continue
-            ready = [path.read_text() for path in (self.cluster.shared / SEEN).glob("ready-*")]
-            if self.scenario.order and set(ready) == {str(len(ready))}:  # each of them names this size of the job
-                self.facts.met = len(ready) == wanted
+            elif self.scenario.order and (number := program.ready(self.cluster, SEEN)):
+                self.facts.met = number == sum(self.scenario.slots.values())
                 return
             time.sleep(PULSE)
 
     def order(self, what: str) -> None:
         """Tell the ranks how to continue."""
-        new = self.cluster.shared / SEEN / f"{GO}.new"
-        new.write_text(what)
-        new.rename(new.with_suffix(""))
+        program.order(self.cluster, SEEN, what)
 
     def disturb(self) -> None:
         """Do to the last host what the scenario says."""
@@ -161,8 +144,8 @@ class _Watched:
 
     def until_end(self) -> Result:
         """Wait until the script has ended, or end it, and return how it did and what was seen."""
-        clock, limit = Clock(), LATEST if self.scenario.fault else PATIENCE
-        while not self.over and clock.seconds < limit:
+        clock = Clock(LATEST if self.scenario.fault else program.PATIENCE)
+        while not self.over and clock.runs():
             self.reader.join(PULSE)
         seconds = time.monotonic() - self.disturbed
         if not self.over:
@@ -172,7 +155,7 @@ class _Watched:
         elif self.disturbed:
             self.facts.seconds = round(seconds, 1)
         status = self.process.wait()
-        self.facts.received = dict(self._received() - self.before)
+        self.facts.received = dict(program.received(self.cluster, self.scenario.slots) - self.before)
         self.facts.left = [] if self.ended_for else self._left()
         self.facts.ranks = list(self.ranks.values())
         printed = self.printed[self.told :].decode(errors="replace")
@@ -182,58 +165,33 @@ class _Watched:
 
     def _look(self) -> None:
         """Note ranks that were not seen before, once they have their data and have met the others."""
-        for host, processes in self.cluster.processes().items():
-            for process in processes:
-                with contextlib.suppress(psutil.Error, OSError):
-                    words = process.cmdline()
-                    new = process.pid not in self.ranks and len(self.ranks) < MOST
-                    if new and rank.__file__ in words[1:2]:
-                        original = self.cluster.shared / DATA.name
-                        self.ranks[process.pid] = _seen(host, process, words[3:], original)
+        for host, process in program.processes(self.cluster):
+            with contextlib.suppress(psutil.Error, OSError):
+                new = process.pid not in self.ranks and len(self.ranks) < MOST
+                arguments = program.arguments_of_rank(process, SEEN) if new else None
+                if arguments is not None:
+                    self.ranks[process.pid] = self._seen(host, process, arguments)
+
+    def _seen(self, host: str, process: psutil.Process, arguments: list[str]) -> Launched:
+        """Return what a rank was given, by its process.
+
+        Raises:
+            psutil.Error, OSError: it has ended.
+        """
+        environment = process.environ()
+        data = environment.get("DATA", "")
+        given = {name: _short(environment[name]) if name in environment else None for name in VARIABLES}
+        words = [_short(word) for word in arguments[: 2 * len(program.ARGUMENTS)]]
+        return Launched(host, words, _short(data), program.copied(process, data, self.cluster), given)
 
     def _left(self) -> list[str]:
         """Return what still runs on hosts that can be reached, some seconds after the script has ended."""
         away = list(self.scenario.slots)[-1] if self.disturbed and self.scenario.order else None
-        found = [
-            (host, process)
-            for host, processes in self.cluster.processes().items()
-            for process in processes
-            if host != away
-        ]
+        found = [(host, process) for host, process in program.processes(self.cluster) if host != away]
         alive = psutil.wait_procs([process for _, process in found], timeout=LEFT)[1]
         return sorted({host for host, process in found if process in alive})
-
-    def _received(self) -> Counter[str]:
-        """Return the bytes that all hosts have received so far, by interface."""
-        found = Counter[str]()
-        for host in self.scenario.slots:
-            found.update(self.cluster.received(host))
-        return found
-
-
-def _seen(host: str, process: psutil.Process, arguments: list[str], original: Path) -> SeenRank:
-    """Return what a rank was given, by its process.
-
-    Raises:
-        psutil.Error, OSError: it has ended.
-    """
-    environment = process.environ()
-    data = environment.get("DATA")
-    root = Path(f"/proc/{process.pid}/root")
-    given = {name: _short(environment[name]) if name in environment else None for name in VARIABLES}
-    words = [_short(word) for word in arguments[: 2 * len(ARGUMENTS)]]
-    return SeenRank(host, given, words, _short(data or ""), _copied(root, Path(data), original) if data else "none")
 
 
 def _short(text: str) -> str:
     """Return the beginning of a text of a script's, without halves of characters."""
     return text[:200].encode(errors="replace").decode()
-
-
-def _copied(root: Path, folder: Path, original: Path) -> str:
-    """Return whose the data are that a rank is pointed to: "own" of its host, "shared", or "none" or other ones."""
-    place = Path(f"{root}{folder}")
-    _, different, missing = filecmp.cmpfiles(place, original, list(FILES), shallow=False)
-    if different or missing:
-        return "none"
-    return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"

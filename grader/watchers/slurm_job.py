@@ -5,11 +5,9 @@ reports.
 """
 
 import contextlib
-import filecmp
 import os
 import re
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -25,15 +23,11 @@ from course.hosts.layout import HEAD
 from course.hosts.slurm import Job, Slurm
 from grader.facts import EndedFor, Result
 from grader.seen import JobFacts, SeenRun, SeenTask
-from grader.watchers import job_rank
+from grader.watchers import program, rank
 from grader.watchers.clock import Clock
 
-ARGUMENTS = ["--name", "two  words", "a;b", "$HOME"]
-DATA, CHECKPOINTS, WORK = Path("/shared/the data"), Path("/shared/the checkpoints"), Path("/shared/work")
-FILES = {"images/first": "some images", "labels": "some labels"}
+CHECKPOINTS, WORK = Path("/shared/the checkpoints"), Path("/shared/work")
 ORDERS, OTHERS = "orders", "others"  # folders below the shared one, for the ranks of the job and of another one
-GO = "go"
-PATIENCE = 20  # seconds until all ranks of a run are up, or until the job ends by itself
 REQUEUED = {"drain": 10, "kill": 30, "limit": 38}  # seconds until the job is in the queue again
 GONE = "COMPLETED", "FAILED", "NODE_FAIL", "TIMEOUT", "CANCELLED"
 OUTPUT = 20_000  # characters kept of what a job prints
@@ -47,7 +41,7 @@ class Scenario:
     Attributes:
         slots: of each host.
         per_node: the job's tasks per node; it has two nodes.
-        order: what the ranks of its last run do when all are up: see grader.watchers.job_rank.
+        order: what the ranks of its last run do when all are up: see grader.watchers.rank.
         network: that tensors are to be exchanged over.
         faults: each ends a run of the job: "drain", "kill" or "limit".
         other: whether another job of the same script runs at the same time.
@@ -97,14 +91,11 @@ class _Watched:
         self.job = Job("PENDING", "", 0, 0)
         self.seen: set[int] = set()  # processes of ranks
         self.ended_for: EndedFor | None = None
-        shared = self.cluster.shared
-        for path, text in FILES.items():
-            file = shared / DATA.name / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-        for folder in (CHECKPOINTS.name, WORK.name, ORDERS, OTHERS):
-            (shared / folder).mkdir()
-        places = {"DATA": str(DATA), "CHECKPOINTS": str(CHECKPOINTS), "DATA_NETWORK": scenario.network}
+        for orders in (ORDERS, OTHERS):
+            program.provide(self.cluster, orders)
+        for folder in (CHECKPOINTS.name, WORK.name):
+            (self.cluster.shared / folder).mkdir()
+        places = {"DATA": str(program.DATA), "CHECKPOINTS": str(CHECKPOINTS), "DATA_NETWORK": scenario.network}
         self.cluster.variables |= places
         self.before = self._received()
 
@@ -115,12 +106,14 @@ class _Watched:
 
     def watch_other(self, script: Path) -> None:
         """Run a job of the script on the last host, and note where its checkpoints are."""
-        with contextlib.suppress(HostsError):  # what is wrong with the script is said of the job itself
+        try:
             number = self._sbatch(script, OTHERS, "--nodes=1", "--ntasks-per-node=1", f"--nodelist={self._hosts()[-1]}")
-            run = SeenRun([])
-            self._look(run, OTHERS, lambda: bool(run.ranks) or self.scheduler.job(number).state in GONE)
-            self.facts.other = run.ranks[0].checkpoints if run.ranks else ""
-            self._order(OTHERS, "end")
+        except (HostsError, ValueError):
+            return  # what is wrong with the script is said of the job itself
+        run = SeenRun([])
+        self._look(run, OTHERS, lambda: bool(run.ranks) or self.scheduler.job(number).state in GONE)
+        self.facts.other = run.ranks[0].checkpoints if run.ranks else ""
+        program.order(self.cluster, OTHERS, "end")
 
     def submit(self, script: Path) -> bool:
         """Submit the job, and return whether Slurm has taken it."""
@@ -146,10 +139,9 @@ class _Watched:
             self.job = self.scheduler.job(self.number)
             if self.job.state == "RUNNING" and not run.nodes:
                 run.nodes = list(self.scheduler.names(self.job.nodes))
-            ready = [path.read_text() for path in (self.cluster.shared / ORDERS).glob(f"ready-{number}-*")]
-            all_of_them = set(ready) == {str(len(ready))}  # as many as each of them says
-            run.met = all_of_them and len(ready) == wanted
-            return all_of_them or self.over or self.job.restarts > number
+            ready = program.ready(self.cluster, ORDERS, number)
+            run.met = ready == wanted
+            return ready is not None or self.over or self.job.restarts > number
 
         self._look(run, ORDERS, all_up)
 
@@ -172,11 +164,11 @@ class _Watched:
             return False
         self._change("TimeLimit=60")
         self.scheduler.start_now(self.number)
-        return self._until(lambda job: job.state == "RUNNING", PATIENCE)
+        return self._until(lambda job: job.state == "RUNNING", program.PATIENCE)
 
     def until_end(self) -> Result:
         """Let the ranks end, wait until the job has, and return how it did and what was seen."""
-        self._order(ORDERS, self.scenario.order)
+        program.order(self.cluster, ORDERS, self.scenario.order)
         self.facts.state = self._last_state() if self.number else ""
         self.facts.received = dict(self._received() - self.before)
         file = self.cluster.seen_from_outside(HEAD, Path(self.facts.output))
@@ -187,7 +179,7 @@ class _Watched:
     def _last_state(self) -> str:
         """Wait until the job has ended, and return its state; REQUEUED where it is in the queue once more."""
         runs = len(self.facts.runs)
-        if not self.over and self._until(lambda job: job.restarts >= runs, PATIENCE):
+        if not self.over and self._until(lambda job: job.restarts >= runs, program.PATIENCE):
             return "REQUEUED"
         if not self.over:
             self.ended_for = "time"
@@ -196,9 +188,8 @@ class _Watched:
         return self.job.state
 
     def _sbatch(self, script: Path, orders: str, *options: str) -> int:
-        """Submit the script for the ranks of grader.watchers.job_rank, and return the job's number."""
-        program = [sys.executable, job_rank.__file__, f"/shared/{orders}", *ARGUMENTS]
-        return self.scheduler.submit(*options, f"--chdir={WORK}", str(script), *program)
+        """Submit the script for ranks with this folder for orders, and return the job's number."""
+        return self.scheduler.submit(*options, f"--chdir={WORK}", str(script), *program.command(orders))
 
     def _change(self, setting: str) -> None:
         """Change a setting of the job."""
@@ -206,8 +197,8 @@ class _Watched:
 
     def _until(self, what: Callable[[Job], bool], seconds: float) -> bool:
         """Wait until something is true of the job, and return whether it is; False also if the job has ended."""
-        clock = Clock()
-        while clock.seconds < seconds:
+        clock = Clock(seconds)
+        while clock.runs():
             self.job = self.scheduler.job(self.number)
             if what(self.job):
                 return True
@@ -218,30 +209,22 @@ class _Watched:
 
     def _look(self, run: SeenRun, orders: str, up: Callable[[], bool]) -> None:
         """Note the ranks of a run, until something is true or their time is over."""
-        clock = Clock()
-        while True:
-            enough = up() or clock.seconds > PATIENCE
-            for host, processes in self.cluster.processes().items():
-                for process in processes:
-                    with contextlib.suppress(psutil.Error, OSError):
-                        words = process.cmdline()
-                        if process.pid not in self.seen and words[1:3] == [job_rank.__file__, f"/shared/{orders}"]:
-                            run.ranks.append(_seen(host, process, words[3:]))
-                            self.seen.add(process.pid)
-            if enough:
-                return
-            time.sleep(PULSE)
-
-    def _order(self, folder: str, what: str) -> None:
-        """Tell ranks how to continue."""
-        new = self.cluster.shared / folder / f"{GO}.new"
-        new.write_text(what)
-        new.rename(new.with_suffix(""))
+        clock = Clock(program.PATIENCE)
+        enough = False
+        while not enough:
+            enough = up() or not clock.runs()
+            for host, process in program.processes(self.cluster):
+                with contextlib.suppress(psutil.Error, OSError):
+                    arguments = program.arguments_of_rank(process, orders)
+                    if process.pid not in self.seen and arguments is not None:
+                        run.ranks.append(self._seen(host, process, arguments))
+                        self.seen.add(process.pid)
+            time.sleep(0 if enough else PULSE)
 
     def _left(self) -> list[str]:
         """Return the hosts on whose disks data are left."""
         up = self.cluster.processes()
-        name = Path(next(iter(FILES))).name
+        name = Path(next(iter(program.FILES))).name
         return [host for host in self._hosts() if host in up and any(self.cluster.scratch(host).rglob(name))]
 
     def _hosts(self) -> list[str]:
@@ -249,35 +232,21 @@ class _Watched:
 
     def _received(self) -> Counter[str]:
         """Return the bytes that all hosts which are up have received so far, by interface."""
-        found = Counter[str]()
-        for host in self.cluster.processes():
-            if host != HEAD:
-                found.update(self.cluster.received(host))
-        return found
+        return program.received(self.cluster, [host for host in self.cluster.processes() if host != HEAD])
 
+    def _seen(self, host: str, process: psutil.Process, arguments: list[str]) -> SeenTask:
+        """Return what a rank was given, by its process.
 
-def _seen(host: str, process: psutil.Process, arguments: list[str]) -> SeenTask:
-    """Return what a rank was given, by its process.
-
-    Raises:
-        psutil.Error, OSError: it has ended.
-    """
-    environment = process.environ()
-    data, checkpoints = environment.get("DATA", ""), environment.get("CHECKPOINTS", "")
-    run = environment.get("SLURM_RESTART_COUNT", "0")
-    root = Path(f"/proc/{process.pid}/root")
-    folder = Path(f"{root}/{os.path.normpath(checkpoints)}") if checkpoints else None
-    files = sorted(folder.iterdir()) if folder and folder.is_dir() else []
-    found = [file.name for file in files if file.is_file() and file.read_text(errors="replace") != run]
-    own = bool(folder) and Path(os.path.normpath(checkpoints)).is_relative_to(CHECKPOINTS)
-    asked = any(job_rank.ASKED in name for name in found)
-    copied = _copied(root, Path(data)) if data else "none"
-    return SeenTask(host, arguments, data, copied, checkpoints, own, found, asked)
-
-
-def _copied(root: Path, folder: Path) -> str:
-    """Return whose the data are that a rank is pointed to: "own" of its host, "shared", or "none" or other ones."""
-    place = Path(f"{root}{folder}")
-    if not place.is_dir() or any(not filecmp.cmp(place / path, Path(f"{root}{DATA}/{path}"), False) for path in FILES):
-        return "none"
-    return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"
+        Raises:
+            psutil.Error, OSError: it has ended.
+        """
+        environment = process.environ()
+        data, checkpoints = environment.get("DATA", ""), environment.get("CHECKPOINTS", "")
+        run = environment.get("SLURM_RESTART_COUNT", "0")
+        folder = Path(f"/proc/{process.pid}/root/{os.path.normpath(checkpoints)}") if checkpoints else None
+        files = sorted(folder.iterdir()) if folder and folder.is_dir() else []
+        found = [file.name for file in files if file.is_file() and file.read_text(errors="replace") != run]
+        own = bool(folder) and Path(os.path.normpath(checkpoints)).is_relative_to(CHECKPOINTS)
+        asked = any(rank.ASKED in name for name in found)
+        copied = program.copied(process, data, self.cluster)
+        return SeenTask(host, arguments, data, copied, checkpoints, own, found, asked)

@@ -48,11 +48,24 @@ def counted(budget, processes):
 def test_what_others_take_of_a_core_does_not_count(spin):
     alone, _, _ = spin(), spin(), spin()
     later = []
-    had, should = counted(Budget(lambda: later.append(1)), [alone])
+    budget = Budget(lambda: later.append(1))
+    had, should = counted(budget, [alone])
     assert had == pytest.approx(should, rel=0.25)
+    assert budget.starved
     assert later, "somebody was called for what did not count"
 
 
 def test_what_processes_take_from_each_other_does_count(spin):
     had, should = counted(Budget(), [spin(), spin(), spin()])
     assert had == pytest.approx(should, rel=0.25)
+
+
+def test_nobody_is_kept_from_a_core_that_does_not_want_one():
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        budget = Budget()
+        budget.look([sleeper.pid])
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            sleeper.wait(0.5)
+        budget.look([sleeper.pid])
+        sleeper.kill()
+    assert not budget.starved

@@ -6,7 +6,7 @@ from course.steps import get
 from grader.checks import launch_script as checks
 from grader.runner import shell
 from grader.runs import Rank, Runs
-from grader.seen import LaunchFacts, SeenRank
+from grader.seen import Launched, LaunchFacts
 
 SOURCE = shell.read(get(18).solution.read_text())
 LARGE, SMALL = 8_000_000, 20_000  # bytes
@@ -24,7 +24,7 @@ EXITS = {"uneven": 0, "failing": 3, "unshared": 1, "full": 1, "cut": 1}
 def launched(name):
     """Return what the solution does on a cluster."""
     ranks = [
-        SeenRank(host, dict(VARIABLES), ["two  words"], "/scratch/data", "own")
+        Launched(host, ["two  words"], "/scratch/data", "own", dict(VARIABLES))
         for host, number in SIZES[name].items()
         for _ in range(number)
     ]
@@ -124,14 +124,14 @@ def test_what_is_missing_is_said(check, changes, said):
 
 def test_a_script_may_send_the_data_to_a_host_that_does_not_see_them():
     runs = solved()
-    facts(runs, "unshared").ranks = [SeenRank("otto", {}, [], "/scratch/data", "own")]
+    facts(runs, "unshared").ranks = [Launched("otto", [], "/scratch/data", "own", {})]
     assert checks.none_without(runs, solved(), SOURCE) is None
 
 
 @pytest.mark.parametrize("name", ["unshared", "full"])
 def test_ranks_without_data_are_found(name):
     runs = solved()
-    facts(runs, name).ranks = [SeenRank("otto", {}, [], "/scratch/data", "none")]
+    facts(runs, name).ranks = [Launched("otto", [], "/scratch/data", "none", {})]
     assert "ranks were started all the same: 1 on otto." in checks.none_without(runs, solved(), SOURCE).message
 
 

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from course.steps import ROOT
+from grader import budget
 from grader.job import Topology
 from grader.runner import synthetic_data, watching
 
 pytestmark = pytest.mark.slow
 
 UNEVEN = Topology("uneven", "2 hosts", 2, 1, 0, watcher="launch_script")
+STEADY = Topology("steady", "2 nodes", 3, 1, 0, watcher="slurm_job")
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,26 @@ def data():
 def run(script, data, seconds=60):
     """Run a launch script on two hosts, zoe and adam, and return the result."""
     return json.loads(watching.run(script, "launch.sh", [UNEVEN], seconds, data, True))["topologies"]["uneven"][0]
+
+
+def test_a_job_that_ends_the_scheduler_gets_no_verdict(data, leftovers):
+    with pytest.raises(watching.WatchError, match="Unable to contact slurm controller"):
+        watching.run("#!/bin/bash\nscontrol shutdown\nsleep 60\n", "job.sbatch", [STEADY], 60, data, True)
+    assert leftovers() == []
+
+
+def test_a_script_that_outlasts_its_time_is_late(data, monkeypatch, leftovers):
+    monkeypatch.setattr(budget, "STARVED", 1000)  # the cores were its own
+    with pytest.raises(watching.LateError, match="did not end within"):
+        run("sleep 60", data, seconds=2)
+    assert leftovers() == []
+
+
+def test_a_script_that_other_programs_kept_from_the_cores_is_not_late(data, monkeypatch, leftovers):
+    monkeypatch.setattr(budget, "STARVED", -1)  # as after a long time on a busy machine
+    with pytest.raises(watching.WatchError, match="too busy"):
+        run("sleep 60", data, seconds=2)
+    assert leftovers() == []
 
 
 def lines(script, data):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 SLOWEST = 0.5  # of all time counts in any case: processes that keep the cores from each other do not stop the count
-STARVED = 0.3  # of the time that counts: if more did not count, what seems to be late may not be
 LATER = b"\n"  # written before the answer for each second that did not count: no JSON on one line has it
 TURN = b"\t"  # written before each of a job's turns; no JSON without indentation has it
 
@@ -20,9 +19,9 @@ class Budget:
     themselves keep all cores busy, all time counts.
     """
 
-    def __init__(self, later: Callable[[], object] = lambda: None):
-        """Begin to count, and call later for each second that does not count."""
-        self.later = later
+    def __init__(self, later: Callable[[], object] = lambda: None, slowest: float = SLOWEST):
+        """Begin to count, call later for each second that does not count, and count at least this share of the time."""
+        self.later, self.slowest = later, slowest
         self.had = 0.0  # seconds
         self.lost = 0.0  # seconds that did not count
         # Seconds that each process's threads waited for cores, between the last two looks.
@@ -31,11 +30,6 @@ class Budget:
         self._kept_waiting = 0.0  # seconds that did not count, and for which later was not called yet
         # Seconds that each thread had run and waited when last looked at.
         self._seen: dict[str, tuple[float, float]] = {}
-
-    @property
-    def starved(self) -> bool:
-        """Whether other processes kept the cores for so long that what is late may be late because of them."""
-        return self.lost > STARVED * self.had
 
     def look(self, processes: Iterable[int]) -> float:
         """Count the time since the last look, in which there were these processes, and return its seconds."""
@@ -52,7 +46,7 @@ class Budget:
                     ran += now_ran - had_ran
                     longest = max(longest, now_waited - had_waited)
                     self.waited[process] += now_waited - had_waited
-        counts = min(seconds, max(seconds - longest, ran / len(os.sched_getaffinity(0)), SLOWEST * seconds))
+        counts = min(seconds, max(seconds - longest, ran / len(os.sched_getaffinity(0)), self.slowest * seconds))
         self.had += counts
         self.lost += seconds - counts
         self._kept_waiting += seconds - counts

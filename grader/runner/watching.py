@@ -4,15 +4,15 @@ The sandbox is that of grader.runner.sandbox but for two things: user namespaces
 and there is no network at all but what the watcher makes. A watcher is a process of its own in it: see grader.watchers.
 """
 
+import contextlib
 import os
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import msgspec
 import psutil
@@ -22,20 +22,26 @@ from grader.budget import Budget
 from grader.facts import Answer, Result
 from grader.job import Topology, Watch
 from grader.runner import sandbox
+from grader.watchers.clock import BUSY
 
 # Of the project's own code: what makes hosts, and what watches them.
 READABLE = (
-    *("course", "grader/__init__.py", "grader/budget.py", "grader/facts.py", "grader/job.py", "grader/limits.py"),
+    *("course", "grader/__init__.py", "grader/facts.py", "grader/job.py", "grader/limits.py"),
     *("grader/seen.py", "grader/watchers"),
     *("solutions/hosts/discover.sh", "solutions/hosts/launch_elastic.sh"),  # which learners are given
 )
+PIDS = 2**22  # numbers that processes and threads may have, at most
 SYSTEM = "/usr/sbin", "/sbin"  # programs that hosts need besides
 ALTERNATIVES = "/etc/alternatives"  # symbolic links on the way to programs such as awk
 MEMORY = 4 * 2**30  # bytes that all processes of a sandbox may take together
 LARGEST = 2**20  # bytes of what a watcher may say
 LONGER = 1.5  # times the seconds of other scripts: hosts have to start, and a scheduler to notice that one is lost
-JOB = "job.json"
-PULSE = 0.5  # seconds between looks at time and memory
+REAPER = sys.executable, "-m", "course.internal.reaper"
+JOB, CLOCK = "job.json", "clock"
+PULSE = 0.25  # seconds between looks at time and memory
+# Of all time, what counts at least, and by how much more than counts what does not may be before the machine is too
+# busy: then a script that needs half of its time where it has all cores is never called late.
+SLOWEST, STARVED = 0.25, 1.5
 
 
 class WatchError(Exception):
@@ -63,73 +69,104 @@ def run(
         LateError: it outlasted its time, or its memory.
         WatchError: a watcher did not get to its end.
     """
-
-    def watched(topology: Topology) -> tuple[str, list[Result]]:
-        assert topology.watcher
-        with tempfile.TemporaryDirectory(prefix="grader-watched-") as folder:
-            job = Watch(topology.watcher, topology.name, name, script)
-            Path(folder, JOB).write_bytes(msgspec.json.encode(job))
-            command = [f"{sys.prefix}/bin/python", "-m", "grader.watchers", f"{folder}/{JOB}"]
-            result = _watched(
-                [*_sandbox(Path(folder), data_folder), *command] if sandboxed else command, LONGER * seconds
-            )
-        return topology.name, [result]
-
-    with ThreadPoolExecutor(len(topologies)) as threads:
-        results = dict(threads.map(watched, topologies))
+    with contextlib.ExitStack() as stack:
+        watchers = [
+            stack.enter_context(_Watcher(topology, number, script, name, data_folder, sandboxed))
+            for number, topology in enumerate(topologies)
+        ]
+        _await(watchers, LONGER * seconds)
+        results = {watcher.topology.name: [watcher.result()] for watcher in watchers}
     return msgspec.json.encode(Answer(results, 0))
 
 
-def _watched(command: list[str], seconds: float) -> Result:
-    """Run a watcher, and return what it saw.
+class _Watcher:
+    """A watcher that runs, in a sandbox of its own. A context manager: all that is left of it ends with it."""
 
-    Raises:
-        LateError, WatchError: as run() does.
-    """
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
-        watcher = subprocess.Popen(
-            [sys.executable, "-m", "course.internal.reaper", *command],
-            cwd=ROOT,
-            env=sandbox.environment(),
-            stdin=subprocess.PIPE,
-            stdout=said,
-            stderr=complained,
-        )
-        assert watcher.stdin
+    def __init__(self, topology: Topology, number: int, script: str, name: str, data_folder: Path, sandboxed: bool):
+        assert topology.watcher
+        self.topology, self.number, self.data_folder, self.sandboxed = topology, number, data_folder, sandboxed
+        self.job = Watch(topology.watcher, topology.name, name, script)
+
+    def __enter__(self) -> Self:
+        """Start it."""
+        with contextlib.ExitStack() as stack:
+            self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grader-watched-")))
+            self.said, self.complained = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            (self.folder / JOB).write_bytes(msgspec.json.encode(self.job))
+            self.tell("0")
+            inside = _sandbox(self.folder, self.number, self.data_folder) if self.sandboxed else []
+            files = f"{self.folder}/{JOB}", f"{self.folder}/{CLOCK}"
+            self.process = subprocess.Popen(
+                [*REAPER, *inside, f"{sys.prefix}/bin/python", "-m", "grader.watchers", *files],
+                cwd=ROOT,
+                env=sandbox.environment(),
+                stdin=subprocess.PIPE,
+                stdout=self.said,
+                stderr=self.complained,
+            )
+            stack.callback(self._end)
+            self.stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End all that is left of it."""
+        self.stack.close()
+
+    def _end(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+
+    def tell(self, time: str) -> None:
+        """Tell it the time: see grader.watchers.clock."""
+        new = self.folder / f"{CLOCK}.new"
+        new.write_text(time)
+        new.rename(self.folder / CLOCK)
+
+    def processes(self) -> list[psutil.Process]:
+        """Return the processes of its sandbox."""
         try:
-            _await(watcher, seconds)
-        finally:
-            watcher.stdin.close()  # ends all that is left of it
-            watcher.wait()
-        said.seek(0)
-        answer = said.read(LARGEST)
-        if watcher.returncode or not answer:
-            complained.seek(0)
-            why = complained.read(LARGEST).decode(errors="replace").strip()[-2000:]
-            raise WatchError(f"The process that watches the hosts has ended: {why or watcher.returncode}")
+            return psutil.Process(self.process.pid).children(recursive=True)
+        except psutil.NoSuchProcess:  # it has just ended
+            return []
+
+    def result(self) -> Result:
+        """Return what it saw, when it has ended.
+
+        Raises:
+            WatchError: it did not get to its end.
+        """
+        self.said.seek(0)
+        answer = self.said.read(LARGEST)
+        if self.process.returncode or not answer:
+            self.complained.seek(0)
+            why = self.complained.read(LARGEST).decode(errors="replace").strip()[-2000:]
+            raise WatchError(f"The process that watches the hosts has ended: {why or self.process.returncode}")
         return msgspec.json.decode(answer, type=Result)
 
 
-def _await(watcher: "subprocess.Popen[bytes]", seconds: float) -> None:
-    """Wait until a watcher has ended.
+def _await(watchers: Sequence[_Watcher], seconds: float) -> None:
+    """Wait until all watchers have ended, and tell them the time, which is counted for all of their processes together.
 
     Raises:
-        LateError: its processes have had their time, or take too much memory.
+        LateError: they have had their time, or those of one take too much memory.
         WatchError: other programs have kept them from the cores.
     """
-    budget = Budget()
-    while True:
-        with suppress(subprocess.TimeoutExpired):
-            watcher.wait(PULSE)
-            return
-        processes = psutil.Process(watcher.pid).children(recursive=True)
-        budget.look(process.pid for process in processes)
-        if budget.had > seconds and budget.starved:
+    budget = Budget(slowest=SLOWEST)
+    while running := [watcher for watcher in watchers if watcher.process.poll() is None]:
+        processes = [watcher.processes() for watcher in running]
+        budget.look(process.pid for those in processes for process in those)
+        busy = budget.lost > STARVED * budget.had
+        if budget.had > seconds and busy:
             raise WatchError("The machine is too busy with other programs to run hosts on it: judge it again.")
         if budget.had > seconds:
             raise LateError(f"It did not end within {seconds:g} s.")
-        if sum(map(_memory, processes)) > MEMORY:
+        if any(sum(map(_memory, those)) > MEMORY for those in processes):
             raise LateError("Its processes together took too much memory.")
+        for watcher in running:
+            watcher.tell(f"{budget.had} {BUSY if busy else ''}")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running[0].process.wait(PULSE)
 
 
 def _memory(process: psutil.Process) -> int:
@@ -139,13 +176,14 @@ def _memory(process: psutil.Process) -> int:
         return 0
 
 
-def _sandbox(folder: Path, data_folder: Path) -> list[str]:
+def _sandbox(folder: Path, number: int, data_folder: Path) -> list[str]:
     """Return the command line, up to the program inside, of a sandbox in which this folder can be read.
 
     As root, one bubblewrap shows the files, which another user may have no way to, and a second one, started by that
     user, makes the namespaces: hosts are then that user's.
     """
-    user = sandbox.FIRST_USER + threading.get_native_id() if os.geteuid() == 0 else os.geteuid()
+    own = sandbox.FIRST_USER + threading.get_native_id() + number * PIDS
+    user = own if os.geteuid() == 0 else os.geteuid()
     etc = _etc(folder / "etc", user)
     folder.chmod(0o755)
     readable = [*sandbox.system(), *SYSTEM, *(str(ROOT / path) for path in READABLE)]

@@ -1,6 +1,8 @@
 """The program that the sandbox for hosts starts: it reads a grader.job.Watch, and prints a grader.facts.Result.
 
-python -m grader.watchers JOB
+python -m grader.watchers JOB CLOCK
+
+Both are files; grader.watchers.clock describes the second one.
 """
 
 import importlib
@@ -16,7 +18,7 @@ from grader import limits
 from grader.job import Watch
 
 
-def main(job_file: Path) -> None:
+def main(job_file: Path, clock: Path) -> None:
     """Watch the script of a job on the hosts of one cluster."""
     limits.apply()
     job = msgspec.json.decode(job_file.read_bytes(), type=Watch)
@@ -26,11 +28,11 @@ def main(job_file: Path) -> None:
         script.write_text(job.script)
         script.chmod(0o755)
         try:
-            seen = watcher.watch(job.scenario, script)
+            seen = watcher.watch(job.scenario, script, clock)
         except HostsError as error:
             sys.exit(str(error))
     json.dump(msgspec.to_builtins(seen), sys.stdout)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -73,13 +73,19 @@ SCENARIOS = {
 }
 
 
-def watch(name: str, script: Path) -> Result:
-    """Train with a script in a scenario, and return how that ended, with ElasticFacts."""
+def watch(name: str, script: Path, clock: Path) -> Result:
+    """Train with a script in a scenario, and return how that ended, with ElasticFacts.
+
+    Args:
+        name: of the scenario.
+        script: the file.
+        clock: see grader.watchers.clock.
+    """
     scenario = SCENARIOS[name]
     with hosts.up(list(scenario.slots), slots=list(scenario.slots.values()), rate=SPEED) as cluster:
         if scenario.joins:
             cluster.kill(scenario.joins)
-        watched = _Watched(cluster, scenario, script)
+        watched = _Watched(cluster, scenario, script, clock)
         watched.start()
         watched.until_trained()
         return watched.until_end()
@@ -88,8 +94,8 @@ def watch(name: str, script: Path) -> Result:
 class _Watched:
     """A training that runs, and what was seen of it."""
 
-    def __init__(self, cluster: Cluster, scenario: Scenario, script: Path):
-        self.cluster, self.scenario, self.script = cluster, scenario, script
+    def __init__(self, cluster: Cluster, scenario: Scenario, script: Path, clock: Path):
+        self.cluster, self.scenario, self.script, self.clock = cluster, scenario, script, clock
         self.facts = ElasticFacts()
         self.printed = b""
         self.ended_for: EndedFor | None = None
@@ -115,7 +121,7 @@ class _Watched:
 
     def until_trained(self) -> None:
         """Look at the hosts until the training has exchanged enough, and let happen what is to happen."""
-        clock = Clock(STARTED)
+        clock = Clock(self.clock, STARTED)
         while not self._over and clock.runs():
             self._look()
             if self._received() > self.scenario.received * 10**6:
@@ -130,7 +136,7 @@ class _Watched:
 
     def until_end(self) -> Result:
         """Wait until the training has ended, or end it, and return how it did and what was seen."""
-        clock = Clock(LATEST)
+        clock = Clock(self.clock, LATEST)
         while self.facts.happened and not self._over and clock.runs():
             self._look()
             time.sleep(PULSE)

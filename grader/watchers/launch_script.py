@@ -61,11 +61,17 @@ SCENARIOS = {
 }
 
 
-def watch(name: str, script: Path) -> Result:
-    """Run a launch script in a scenario, and return how it ended, with LaunchFacts."""
+def watch(name: str, script: Path, clock: Path) -> Result:
+    """Run a launch script in a scenario, and return how it ended, with LaunchFacts.
+
+    Args:
+        name: of the scenario.
+        script: the file.
+        clock: see grader.watchers.clock.
+    """
     scenario = SCENARIOS[name]
     with hosts.up(list(scenario.slots), slots=list(scenario.slots.values()), disk=DISK) as cluster:
-        watched = _Watched(cluster, scenario, script)
+        watched = _Watched(cluster, scenario, script, clock)
         if scenario.fault and not scenario.order:
             watched.disturb()
         watched.start()
@@ -80,8 +86,8 @@ def watch(name: str, script: Path) -> Result:
 class _Watched:
     """A launch script that runs, and what was seen of it."""
 
-    def __init__(self, cluster: Cluster, scenario: Scenario, script: Path):
-        self.cluster, self.scenario, self.script = cluster, scenario, script
+    def __init__(self, cluster: Cluster, scenario: Scenario, script: Path, clock: Path):
+        self.cluster, self.scenario, self.script, self.clock = cluster, scenario, script, clock
         self.ranks: dict[int, Launched] = {}  # by process
         self.facts = LaunchFacts()
         self.printed = b""
@@ -118,7 +124,7 @@ class _Watched:
 
     def until_up(self) -> None:
         """Look at the hosts until as many ranks as there are slots have exchanged data, or none more can come."""
-        clock = Clock(program.PATIENCE)
+        clock = Clock(self.clock, program.PATIENCE)
         began = 0.0  # when the first rank was seen
         while not self.over and clock.runs():
             self._look()
@@ -144,7 +150,7 @@ class _Watched:
 
     def until_end(self) -> Result:
         """Wait until the script has ended, or end it, and return how it did and what was seen."""
-        clock = Clock(LATEST if self.scenario.fault else program.PATIENCE)
+        clock = Clock(self.clock, LATEST if self.scenario.fault else program.PATIENCE)
         while not self.over and clock.runs():
             self.reader.join(PULSE)
         seconds = time.monotonic() - self.disturbed

@@ -63,13 +63,19 @@ SCENARIOS = {
 }
 
 
-def watch(name: str, script: Path) -> Result:
-    """Submit a batch script in a scenario, and return how its job ended, with JobFacts."""
+def watch(name: str, script: Path, clock: Path) -> Result:
+    """Submit a batch script in a scenario, and return how its job ended, with JobFacts.
+
+    Args:
+        name: of the scenario.
+        script: the file.
+        clock: see grader.watchers.clock.
+    """
     scenario = SCENARIOS[name]
     checked = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False)
     slots = scenario.slots
     with hosts.up(list(slots), slots=list(slots.values())) as cluster, slurm.up(cluster) as scheduler:
-        watched = _Watched(scheduler, scenario)
+        watched = _Watched(scheduler, scenario, clock)
         watched.facts.syntax = checked.stderr.replace(str(script), script.name)[:1000]
         if scenario.other:
             watched.watch_other(script)
@@ -84,7 +90,8 @@ def watch(name: str, script: Path) -> Result:
 class _Watched:
     """A job, and what was seen of it."""
 
-    def __init__(self, scheduler: Slurm, scenario: Scenario):
+    def __init__(self, scheduler: Slurm, scenario: Scenario, clock: Path):
+        self.clock = clock
         self.scheduler, self.scenario, self.cluster = scheduler, scenario, scheduler.cluster
         self.facts = JobFacts()
         self.number = 0
@@ -197,7 +204,7 @@ class _Watched:
 
     def _until(self, what: Callable[[Job], bool], seconds: float) -> bool:
         """Wait until something is true of the job, and return whether it is; False also if the job has ended."""
-        clock = Clock(seconds)
+        clock = Clock(self.clock, seconds)
         while clock.runs():
             self.job = self.scheduler.job(self.number)
             if what(self.job):
@@ -209,7 +216,7 @@ class _Watched:
 
     def _look(self, run: SeenRun, orders: str, up: Callable[[], bool]) -> None:
         """Note the ranks of a run, until something is true or their time is over."""
-        clock = Clock(program.PATIENCE)
+        clock = Clock(self.clock, program.PATIENCE)
         enough = False
         while not enough:
             enough = up() or not clock.runs()

@@ -51,7 +51,7 @@ def test_what_others_take_of_a_core_does_not_count(spin):
     budget = Budget(lambda: later.append(1))
     had, should = counted(budget, [alone])
     assert had == pytest.approx(should, rel=0.25)
-    assert budget.starved
+    assert budget.lost > 1
     assert later, "somebody was called for what did not count"
 
 
@@ -68,4 +68,4 @@ def test_nobody_is_kept_from_a_core_that_does_not_want_one():
             sleeper.wait(0.5)
         budget.look([sleeper.pid])
         sleeper.kill()
-    assert not budget.starved
+    assert budget.lost < 0.1

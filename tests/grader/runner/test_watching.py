@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from course.steps import ROOT
-from grader import budget
 from grader.job import Topology
 from grader.runner import synthetic_data, watching
 
@@ -39,14 +38,14 @@ def test_a_job_that_ends_the_scheduler_gets_no_verdict(data, leftovers):
 
 
 def test_a_script_that_outlasts_its_time_is_late(data, monkeypatch, leftovers):
-    monkeypatch.setattr(budget, "STARVED", 1000)  # the cores were its own
+    monkeypatch.setattr(watching, "STARVED", 1000)  # the cores were its own
     with pytest.raises(watching.LateError, match="did not end within"):
         run("sleep 60", data, seconds=2)
     assert leftovers() == []
 
 
 def test_a_script_that_other_programs_kept_from_the_cores_is_not_late(data, monkeypatch, leftovers):
-    monkeypatch.setattr(budget, "STARVED", -1)  # as after a long time on a busy machine
+    monkeypatch.setattr(watching, "STARVED", -1)  # as after a long time on a busy machine
     with pytest.raises(watching.WatchError, match="too busy"):
         run("sleep 60", data, seconds=2)
     assert leftovers() == []

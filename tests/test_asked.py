@@ -96,14 +96,17 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
     16: ("The folder with the checkpoints is all that the two have in common.",),
     18: (
         "All hosts share this machine's cores",
-        "The rank counts over all hosts",
+        "All hosts see `/shared`",
+        "The **rank** numbers all processes of the job",
         "A folder that all hosts see",
         "The bytes are the same in all runs",
         "an allreduce has each rank send all its gradients once",
         "In the last run, all bytes arrive through `eth1`.",
         "an interface that all hosts have",
         "begins only when all ranks have met",
-        "The hostfile has comments",
+        "The hostfile may contain comments",
+        "On every host, 127.0.0.1 is the host itself",
+        "and never if it has nothing to send",
         "And around it",
         "Ask each host whether it is still there",  # or notice in another way that it is not
     ),
@@ -111,9 +114,17 @@ EXPLAINED: dict[int, tuple[str, ...]] = {
         "In step 14, a worker died, all others ended",
         "a copy of the state that all ranks made after the same step",
         "a host dies: all of its processes end at once",
+        "So ranks may have different weights",
+        "Make a state of the model, the optimizer, the epoch",  # without it, nothing else is right
+        "Remove the broadcasts",  # or ranks that join wait for those, and this is found
+        "Count the steps from where the epoch began or continued.",
+        "And around the steps",
+        "Horovod 0.28 knows only some errors of a lost rank",
     ),
     19: (
         "The first job has all nodes",
+        "`PartitionConfig`: the partition can never give",
+        "One way: an `srun` on all nodes",
         "Slurm knows all processes of the job",
         "`srun` sends all of them",
         "After how many seconds have all five ended?",

@@ -40,7 +40,7 @@ def order(cluster: Cluster, folder: str, what: str) -> None:
 
 
 def ready(cluster: Cluster, folder: str, run: int = 0) -> int | None:
-    """Return how many ranks have exchanged data in a run of the job, or None where it is not all that there are."""
+    """Return how many ranks have exchanged data in a run of the job; None until all of them have."""
     sizes = [path.read_text() for path in (cluster.shared / folder).glob(f"ready-{run}-*")]
     return len(sizes) if set(sizes) == {str(len(sizes))} else None  # each of them names this size of the job
 

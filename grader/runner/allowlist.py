@@ -38,7 +38,9 @@ KINDS: tuple[type, ...] = (
     *(queue.Queue, random.Random, re.Pattern, re.Match, threading.Thread, threading.Event, threading.Condition),
     *(itertools.chain, tempfile.TemporaryDirectory),
 )
-VALUES = {name for kind in KINDS for name in dir(kind) if not name.startswith("_")} - {"chmod", "lchmod", "mro"}
+# Besides changing rights: a second name for a file, by which it can be written unseen.
+REFUSED = {"chmod", "hardlink_to", "lchmod", "mro", "symlink_to"}
+VALUES = {name for kind in KINDS for name in dir(kind) if not name.startswith("_")} - REFUSED
 VALUES |= {"digest", "hexdigest", "writerow", "writerows"}  # of what hashlib's and csv's functions return
 
 PACKAGES = {f"{module}.{name[:-2]}" for module, names in MODULES.items() for name in names if name.endswith(".*")}

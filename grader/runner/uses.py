@@ -10,6 +10,7 @@ import builtins
 import re
 from collections.abc import Iterable, Iterator
 
+from grader.runner import calls
 from grader.runner.allowlist import BUILTIN, NAMES, VALUES, allowed, is_module
 
 # Not even a variable may be called so: reading cannot tell when it is there, and when the built-in function is.
@@ -31,8 +32,7 @@ KNOWN_VARIABLES = ("PYTHONHASHSEED", "PYTHONUNBUFFERED")
 WORDS = ("/proc", "/dev/", "grader", "solutions/", "_after_step_", "_solution.py", *VARIABLES[:3])
 PLAIN_PATHS = ("/dev/null", "/dev/shm")
 OPTION = re.compile(r"--[a-z][a-z0-9-]{0,40}")
-INTO_PRIVATE = re.compile(r"\{[^{}:]*[.\[]_|\.__\w+__")  # a format that reads private attributes
-CODE_FLAGS = {"allow_pickle": False, "safe_mode": True}  # keywords with the value that lets no code in
+INTO_PRIVATE = re.compile(r"\{[^{}:]*[.\[]_|\.__\w+__")  # a format that reads private attributes, or a part of one
 
 
 def out_of_place(tree: ast.Module) -> list[tuple[int, str]]:
@@ -51,6 +51,7 @@ class Reading:
         self.own = self._own_names()
         self.attributes = self._own_attributes()
         self.arguments = set(self._parsed_arguments())
+        self.aliases: set[ast.AST] = set()  # values that are given a name, by which reading follows them
         self.settled = self._note_aliases()
         self.plain = self._plain_nodes()
 
@@ -76,6 +77,11 @@ class Reading:
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             if isinstance(target, ast.Name)
         ]
+        self.aliases.update(value for _, value in pairs)
+        # What is unpacked is no module: a variable has the module's name.
+        self.aliases.update(
+            node.value for node in self.nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
+        )
         for _ in range(ALIASES):
             before = sum(map(len, self.modules.values()))
             for name, value in pairs:
@@ -135,9 +141,8 @@ class Reading:
                     plain.update(_inner(node))
                 if node.attr in ("__name__", "__qualname__") and isinstance(node.value, ast.Attribute):
                     plain |= {node.value} if node.value.attr == "__class__" else set()
-            elif isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value:
-                followed = isinstance(node.value, ast.Name) and node.value.id in self.modules
-                plain |= {node.value} if followed else set()
+            elif node in self.aliases and isinstance(node, ast.Name) and node.id in self.modules:
+                plain.add(node)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 plain |= {node.func} if self._is_plain_call(node) else set()
         return plain
@@ -184,16 +189,21 @@ class Reading:
                 yield from (f"defines {name} anew" for name in sorted(_defined(body) & NAMES["state"]))
             case ast.Call():
                 yield from self._of_call(node)
-            case ast.Constant(str(text)) if len(text.split()) <= 8:
-                yield from (f"mentions {word}" for word in WORDS if word in _without_plain_paths(text))
-                if INTO_PRIVATE.search(text):
-                    yield "has a text that reads private attributes"
+            case ast.Constant(str(text)):
+                yield from self._of_text(text)
             case ast.Subscript(owner, name) if self._is_environ(owner):
                 yield from _of_variable(name)
             case ast.MatchClass(_, _, names, _):
                 yield from (f"uses .{name}" for name in names if not self._may_use(name))
             case _ if isinstance(node, UNREADABLE):
                 yield "uses async"
+
+    def _of_text(self, text: str) -> Iterator[str]:
+        if len(text.split()) <= 8:
+            yield from (f"mentions {word}" for word in WORDS if word in _without_plain_paths(text))
+            if INTO_PRIVATE.search(text):
+                yield "has a text that reads private attributes"
+        yield from (f"has a text that reads .{name}" for name in calls.read_by(text) if not self._may_use(name))
 
     def _of_import(self, node: ast.ImportFrom) -> Iterator[str]:
         module = node.module or "."
@@ -221,6 +231,8 @@ class Reading:
     def _of_attribute(self, node: ast.Attribute) -> Iterator[str]:
         paths = self.paths(node)
         if isinstance(node.ctx, ast.Load):
+            if any(is_module(path) for path in paths) and node not in self.aliases:
+                yield f"hands on {ast.unparse(node)}, a module"
             for path in sorted(paths):
                 known = is_module(path) or allowed(path)
                 if not known and not self._holds(path):
@@ -268,7 +280,7 @@ class Reading:
         if name.startswith("__"):
             return name in NAMES["dunder"]
         if name.startswith("_"):
-            return name in NAMES["private"] or (owner is not None and _is_self(owner)) or name in self.attributes
+            return name in NAMES["private"] or (owner is not None and _is_self(owner))
         return name in NAMES["attribute"] or name in VALUES or name in self.attributes
 
     def _of_call(self, call: ast.Call) -> Iterator[str]:
@@ -277,12 +289,7 @@ class Reading:
                 yield from self._of_attribute(ast.Attribute(owner, name, ast.Load()))
             case ast.Attribute(owner, "get" | "setdefault" | "pop"), [first, *_] if self._is_environ(owner):
                 yield from _of_variable(first)
-        if "functools.wraps" in self.paths(call.func) and len(call.args) + len(call.keywords) != 1:
-            yield "copies attributes with functools.wraps"
-        for word in call.keywords:
-            harmless = CODE_FLAGS.get(word.arg or "")
-            if word.arg in CODE_FLAGS and not (isinstance(word.value, ast.Constant) and word.value.value is harmless):
-                yield f"lets code in with {word.arg}"
+        yield from calls.lets_in(call, self.paths(call.func))
 
     def _is_environ(self, node: ast.expr) -> bool:
         return "os.environ" in self.paths(node)

@@ -21,12 +21,12 @@ class ReadLogs(dict[str, Any]):
         whole says whether to note when all metrics are read at once, too, as Keras' own callbacks do that log them.
         """
         super().__init__(logs)
-        self.last_read: dict[str, Any] = {}
-        self.whole = whole
+        self._last_read: dict[str, Any] = {}
+        self._whole = whole
 
     def __getitem__(self, name: str) -> Any:
         """Return the metric, and note it."""
-        self.last_read[name] = value = super().__getitem__(name)
+        self._last_read[name] = value = super().__getitem__(name)
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -49,8 +49,8 @@ class ReadLogs(dict[str, Any]):
 
     def items(self) -> Any:
         """Return all metrics, and note them."""
-        if self.whole:
-            self.last_read.update(self)
+        if self._whole:
+            self._last_read.update(self)
         return super().items()
 
 
@@ -60,23 +60,23 @@ class First(Callback):
     def __init__(self, recorder: "HorovodRecorder", fit: Fit):
         """Write into these facts of a fit."""
         super().__init__()
-        self.recorder, self.fit = recorder, fit
+        self._recorder, self._fit = recorder, fit
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begin an epoch."""
-        self.fit.epochs.append(Epoch())
-        self.recorder.announcer.epoch()
+        self._fit.epochs.append(Epoch())
+        self._recorder.announcer.epoch()
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Note the gradient, and the weights as the update left them."""
-        self.fit.epochs[-1].steps += 1
-        recorder = self.recorder
+        self._fit.epochs[-1].steps += 1
+        recorder = self._recorder
         updated = recorder.project(self.model.trainable_weights)
-        self.fit.batches.append(Batch(recorder.rate, recorder.before, recorder.local, updated))
+        self._fit.batches.append(Batch(recorder.rate, recorder.before, recorder.local, updated))
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         """Count."""
-        self.fit.epochs[-1].validation_steps += 1
+        self._fit.epochs[-1].validation_steps += 1
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note this rank's own metrics, after making sure that no two ranks have the same by chance.
@@ -85,13 +85,13 @@ class First(Callback):
         Where checkpoints are watched, no epoch is better than the one before: one that is saved for being the best is
         not saved in every epoch.
         """
-        if logs and "val_accuracy" in logs and not self.recorder.learns:
-            logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self.recorder.rank + 1)
-        if logs and self.recorder.files:
+        if logs and "val_accuracy" in logs and not self._recorder.learns:
+            logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self._recorder.rank + 1)
+        if logs and self._recorder.files:
             for name, value in logs.items():
                 logs[name] = float(value) + (-epoch if "accuracy" in name else epoch)
-        self.fit.epochs[-1].own = {name: float(value) for name, value in (logs or {}).items()}
-        self.recorder.announcer.metrics(self.fit.epochs[-1].own.values())
+        self._fit.epochs[-1].own = {name: float(value) for name, value in (logs or {}).items()}
+        self._recorder.announcer.metrics(self._fit.epochs[-1].own.values())
 
 
 class Last(Callback):
@@ -100,24 +100,24 @@ class Last(Callback):
     def __init__(self, recorder: "HorovodRecorder", fit: Fit):
         """Write into these facts of a fit."""
         super().__init__()
-        self.recorder, self.fit = recorder, fit
+        self._recorder, self._fit = recorder, fit
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Note the weights from which the update starts, and the rate at which it will be made."""
-        self.recorder.before = self.recorder.project(self.model.trainable_weights)
-        self.recorder.rate = float(np.asarray(self.model.optimizer.learning_rate))
-        self.recorder.announcer.weights(self.model.trainable_weights)
+        self._recorder.before = self._recorder.project(self.model.trainable_weights)
+        self._recorder.rate = float(np.asarray(self.model.optimizer.learning_rate))
+        self._recorder.announcer.weights(self.model.trainable_weights)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Note weights and the optimizer's variables as the next batch will find them."""
-        self.fit.batches[-1].after = self.recorder.project(self.model.trainable_weights)
-        self.fit.batches[-1].slots = self.recorder.project(self.model.optimizer.variables())
+        self._fit.batches[-1].after = self._recorder.project(self.model.trainable_weights)
+        self._fit.batches[-1].slots = self._recorder.project(self.model.optimizer.variables())
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note which checkpoints there are now."""
-        if self.recorder.files:
-            self.fit.epochs[-1].saved = self.recorder.files.new_checkpoints()
+        if self._recorder.files:
+            self._fit.epochs[-1].saved = self._recorder.files.new_checkpoints()
 
     def on_train_end(self, logs: Any = None) -> None:
         """Tell a witness the weights that training ends with."""
-        self.recorder.announcer.weights(self.model.trainable_weights)
+        self._recorder.announcer.weights(self.model.trainable_weights)

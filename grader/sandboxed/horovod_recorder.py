@@ -246,7 +246,7 @@ def _watch_reads(callback: Callback, fit: Fit) -> None:
     def watched(epoch: int, logs: Any = None) -> None:
         seen = ReadLogs(logs or {}, whole=type(callback).__module__.startswith("keras."))
         end(epoch, seen)
-        for name, value in seen.last_read.items():
+        for name, value in seen._last_read.items():
             left: Any = dict.get(seen, name)
             if left is value:  # a callback that replaces a metric averages it, and does not act on it
                 fit.reads.append((epoch, type(callback).__name__, name, float(value)))

@@ -3,29 +3,35 @@
 The supervisor talks to a rank by two pipes. On one it sends a secret and the rank's environment variables, and closes
 it when the rank may end. On the other the rank sends the secret and its facts: when its script has ended, or when it is
 asked to end before.
+
+Whoever has the secret can send facts. So one thread alone has it, in a variable of a function that no object leads to:
+not the frames that called the script, not the thread, not its arguments.
 """
 
+import contextlib
 import json
 import os
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NoReturn
 
 from grader.job import Place
 from grader.sandboxed.recorder import Recorder
+
+Facts = SimpleQueue[tuple[str, bool]]  # as JSON, and whether the script has ended
 
 
 def run(place: Place) -> NoReturn:
     """Be this rank until its end."""
     status = 70
     try:
-        message = os.read(place.orders, 65536)
-        if message:
-            secret, _, variables = message.decode().partition("{")
-            os.environ.update(json.loads("{" + variables))
-            _enter_host(place.script.parent)
-            status = _run(place, secret)
+        variables, send = _begin_reporting(place)
+        os.environ.update(json.loads(variables))
+        _enter_host(place.script.parent)
+        status = _run(place, send)
     finally:
         os._exit(status)
 
@@ -37,16 +43,51 @@ def _enter_host(folder: Path) -> None:
     os.chdir(host)
 
 
-def _run(place: Place, secret: str) -> int:
+def _begin_reporting(place: Place) -> tuple[bytes, Callable[[str], None]]:
+    """Start the thread that has the secret, and return the rank's variables, as JSON, and what sends its facts, once.
+
+    The process ends here where the job has ended before.
+    """
+    told: SimpleQueue[bytes] = SimpleQueue()
+    facts: Facts = SimpleQueue()
+    sent = threading.Event()
+
+    def report() -> None:
+        secret, _, variables = os.read(place.orders, 65536).partition(b"{")
+        if not variables:
+            os._exit(70)
+        told.put(b"{" + variables)
+        threading.Thread(target=lambda: _wait_to_be_asked(place.orders, facts), daemon=True).start()
+        encoded, ended = facts.get()
+        with os.fdopen(place.facts, "wb") as file:
+            file.write(secret + encoded.encode())
+        if ended:
+            sent.set()
+
+    def send(encoded: str) -> None:
+        facts.put((encoded, True))
+        sent.wait()  # indefinitely, if the facts so far were sent before: the rank is killed then
+
+    threading.Thread(target=report, daemon=True).start()
+    return told.get(), send
+
+
+def _wait_to_be_asked(orders: int, facts: Facts) -> None:
+    """Send the facts so far if that is asked for before this rank's script has ended."""
+    os.read(orders, 1)
+    encoded = ""  # where there is no recorder yet
+    with contextlib.suppress(AttributeError):
+        Recorder.latest.note_waiting()
+        encoded = Recorder.latest.encoded()
+    facts.put((encoded, False))
+
+
+def _run(place: Place, send: Callable[[str], None]) -> int:
     """Run the script, send its facts, wait for the others, and return the exit status."""
-    sending = threading.Lock()
-    threading.Thread(target=_send_when_asked, args=(sending, place, secret), daemon=True).start()
     recorder = _recorded(place)
-    sending.acquire()
     sys.stdout.flush()
     sys.stderr.flush()
-    with os.fdopen(place.facts, "w") as file:
-        file.write(secret + recorder.encoded())
+    send(recorder.encoded())
     if recorder.facts.error or place.topology.tasks:
         os.read(place.orders, 1)  # a rank that ends closes the others' connections, and they would fail of that first
         return int(bool(recorder.facts.error))
@@ -72,12 +113,3 @@ def _recorded(place: Place) -> Recorder[Any]:
     if task.program:
         return companions.run(str(place.script.with_name(Path(task.program).name)), task, place.number, place.board)
     return task_recorder.run(script, place.topology, place.number, place.board)
-
-
-def _send_when_asked(sending: threading.Lock, place: Place, secret: str) -> None:
-    """Send the facts so far, if that is asked for before this rank's script has ended; the rank is killed then."""
-    os.read(place.orders, 1)
-    if sending.acquire(blocking=False):
-        Recorder.latest.note_waiting()
-        with os.fdopen(place.facts, "w") as file:  # closed in any case, also where there is no recorder yet
-            file.write(secret + Recorder.latest.encoded())

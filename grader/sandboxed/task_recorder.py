@@ -255,33 +255,33 @@ class Watcher(Callback):
         """Write into these facts of a fit."""
         super().__init__()
         self._supports_tf_logs = True  # or Keras would refuse callbacks for batches where there are parameter servers
-        self.recorder, self.fit = recorder, fit
+        self._recorder, self._fit = recorder, fit
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Note what training begins with, once a callback that restores a backup has done so."""
         state = getattr(self.model, "_training_state", None)
-        self.fit.restored = bool(state and int(tf.convert_to_tensor(state._ckpt_saved_epoch)) >= 0)
-        self.fit.begin = self.recorder.progress(self.model)
+        self._fit.restored = bool(state and int(tf.convert_to_tensor(state._ckpt_saved_epoch)) >= 0)
+        self._fit.begin = self._recorder.progress(self.model)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begin an epoch."""
-        self.fit.epochs.append(0)
+        self._fit.epochs.append(0)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Count, and die where it is time."""
-        self.fit.epochs[-1] += 1
-        self.recorder.batches += 1
-        if self.recorder.batches == self.recorder.dies_after:
+        self._fit.epochs[-1] += 1
+        self._recorder.batches += 1
+        if self._recorder.batches == self._recorder.dies_after:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note the accuracy on the images held out."""
         if "val_accuracy" in (logs or {}):
-            self.fit.accuracies.append(float(logs["val_accuracy"]))
+            self._fit.accuracies.append(float(logs["val_accuracy"]))
 
     def on_train_end(self, logs: Any = None) -> None:
         """Note what training ends with."""
-        self.fit.end = self.recorder.progress(self.model)
+        self._fit.end = self._recorder.progress(self.model)
 
 
 def _note_save(saves: list[Save], path: str, model: Any) -> None:

@@ -32,10 +32,11 @@ ARGUMENTS = "arguments"  # the kind of error of a script whose argparse refuses 
 class State(Struct, forbid_unknown_fields=True):
     """What a checkpoint has to restore."""
 
-    weights: Projection
+    weights: Projection  # that are trained
     slots: Projection  # the optimizer's
     iterations: int
     variables: list[str]  # names of the optimizer's
+    statistics: Projection = []  # the other weights, which training sets in other ways
 
 
 class Batch(Struct, forbid_unknown_fields=True):
@@ -135,6 +136,7 @@ class Save(Struct, forbid_unknown_fields=True):
 
     path: str
     iterations: int
+    weights: Projection = []  # that it was saved with; of a file that was found, none
 
 
 class Input(Struct, forbid_unknown_fields=True):
@@ -162,6 +164,8 @@ class TaskFit(Struct, forbid_unknown_fields=True):
     accuracies: list[float] = []  # on the images held out, after each epoch that measured it
     entered: Progress | None = None  # what fit was called with, before any callback restored a backup
     restored: bool = False  # whether a callback did
+    found: bool = True  # whether its first weights are in a checkpoint or a backup, if there is one below --log-dir
+    weights: Annotated[list[Projection], Meta(max_length=500)] = []  # at the end of each epoch
     begin: Progress | None = None
     end: Progress | None = None
     data: str = ""  # the class of what it trains on

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from grader.checks import tasks
 from grader.checks.part import Finding, Part
-from grader.checks.training import hardly_communicated
+from grader.checks.training import hardly_communicated, moved
 from grader.facts import TaskFacts, TaskFit
 from grader.job import BATCH, IMAGES, LOGS, TaskSpec, Topology, flags
 from grader.runner.reading import Source
@@ -195,7 +195,12 @@ def scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
             f"{' and '.join(right.places)}, {len(right.in_parts)} in parts.",
             rank.facts.lines.get("model") or source.line_of("scope"),
         )
-    return None if rank.error or rank.ended_for else hardly_communicated(runs, expected)
+    if rank.error or rank.ended_for:
+        return None
+    if not moved(fit, right):
+        message = f"{rank.where}: training hardly changes the weights. Expected: it trains all of them."
+        return Finding(message, rank.facts.lines.get("fit"))
+    return hardly_communicated(runs, expected)
 
 
 @part.check(
@@ -225,6 +230,9 @@ def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
             f"backup made after epoch 1. {folders}",
             line,
         )
+    if not fit.found:
+        message = f"{again}: training resumes at step {fit.begin.iterations}, with weights that are in no backup. "
+        return Finding(f"{message}Expected: the weights of that step. {folders}", line)
     if not rank.error and len(fit.epochs) != len(right.epochs):
         message = f"{again}: it trains {tasks.counted(len(fit.epochs), 'epoch')}. Expected: {len(right.epochs)} more."
         return Finding(message, line)

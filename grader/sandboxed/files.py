@@ -207,7 +207,7 @@ class WatchedFiles:
     def facts(self) -> facts.Files:
         """Return what this rank opened, and what its host's folders hold now."""
         left = [str(path.relative_to(self.logs)) for path in Path(self.logs).rglob("*") if path.is_file()]
-        kept = [path.name for path in Path(self.results).rglob("*") if path.is_file()]
+        kept = [path.name for path in Path(self.results).rglob("*") if path.is_file() and path.stat().st_size]
         return facts.Files(
             copied=len(self.copied),
             cached=self.cached,

@@ -6,6 +6,7 @@ of a graph, and lets gradients and weights be read where they are made.
 """
 
 import contextlib
+import hashlib
 import inspect
 import mmap
 import os
@@ -24,7 +25,7 @@ from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
 from grader.facts import Fit, HorovodFacts, Projection, State
 from grader.job import HOST, NOWHERE, RANK, Folders, Found, Topology
-from grader.sandboxed import collectives, looks
+from grader.sandboxed import collectives, looks, steps
 from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
@@ -33,7 +34,7 @@ from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
 APART = 0.05  # relative: by so much weights of new models differ between ranks at least
 SEEDS = 100  # that are noted
-LATER_EPOCHS = 29, 30, 60, 80  # before and from each of which on the second part's programs lower their rate
+LATER_EPOCHS = range(29, 90)  # in some of which the second part's programs lower their rate
 
 
 class HorovodRecorder(Recorder[HorovodFacts]):
@@ -67,40 +68,47 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
     def watch_seeds(self) -> None:
         """Note the seeds that NumPy's own generator is given in training, unless its state is set back after that."""
-        seed, set_state = np.random.seed, np.random.set_state
+        seed, get_state, set_state = np.random.seed, np.random.get_state, np.random.set_state
+        had: set[str] = set()  # states that the generator had
+
+        def note(what: object) -> None:
+            if self.facts.fits and len(self.facts.fits[-1].seeds) < SEEDS:
+                self.facts.fits[-1].seeds.append(str(what)[:100])
 
         def watched_seed(*args: Any, **kwargs: Any) -> None:
             seed(*args, **kwargs)
             given = [*args, *kwargs.values()]
-            if self.facts.fits and given and given[0] is not None and len(self.facts.fits[-1].seeds) < SEEDS:
-                self.facts.fits[-1].seeds.append(str(given[0])[:100])
+            if given and given[0] is not None:
+                note(given[0])
+
+        def watched_get_state(*args: Any, **kwargs: Any) -> Any:
+            state = get_state(*args, **kwargs)
+            had.add(_digest(get_state()))
+            return state
 
         def watched_set_state(*args: Any, **kwargs: Any) -> None:
             set_state(*args, **kwargs)
-            if self.facts.fits and self.facts.fits[-1].seeds:
+            state = _digest(get_state())
+            if state not in had:  # it comes from another generator, which has a seed
+                note(state)
+            elif self.facts.fits and self.facts.fits[-1].seeds:
                 self.facts.fits[-1].seeds.pop()
 
-        np.random.seed, np.random.set_state = watched_seed, watched_set_state
+        np.random.seed, np.random.get_state, np.random.set_state = watched_seed, watched_get_state, watched_set_state
 
     # --- input and output --------------------------------------------------------------------------------------------
 
     def watch_images(self, digits: int) -> None:
         """Note which images go into each step, by their mean colours: no two of the judge's images are alike."""
 
-        def noted(step: Callable[..., Any], validates: bool) -> Callable[..., Any]:
-            def call(model: Any, data: Any) -> Any:
-                if self.facts.fits and self.facts.fits[-1].epochs and len(np.shape(data[0])) == 4:
-                    colours = np.asarray(data[0]).mean(axis=(1, 2))
-                    epoch = self.facts.fits[-1].epochs[-1]
-                    images = epoch.validation_images if validates else epoch.images
-                    images += ["/".join(f"{part:.{digits}f}" for part in colour) for colour in colours]
-                return step(model, data)
+        def note(model: Any, validates: bool, data: Any) -> None:
+            if self.facts.fits and self.facts.fits[-1].epochs and len(np.shape(data[0])) == 4:
+                colours = np.asarray(data[0]).mean(axis=(1, 2))
+                epoch = self.facts.fits[-1].epochs[-1]
+                images = epoch.validation_images if validates else epoch.images
+                images += ["/".join(f"{part:.{digits}f}" for part in colour) for colour in colours]
 
-            return call
-
-        model = tf.keras.Model
-        model.train_step = noted(model.train_step, validates=False)
-        model.test_step = noted(model.test_step, validates=True)
+        steps.watch(note)
 
     def watch_files(self, folders: Folders, found: Found | None) -> None:
         """Note which files the script opens in these folders, after putting there what it is to find."""
@@ -218,10 +226,16 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         variables = model.optimizer.variables()
         return State(
             weights=self.project(model.trainable_weights),
+            statistics=self.project(model.non_trainable_weights),
             slots=self.project([variable for variable in variables if variable.shape.rank]),
             iterations=int(model.optimizer.iterations),
             variables=[variable.name for variable in variables][:1000],
         )
+
+
+def _digest(state: Any) -> str:
+    """Return a text that tells a state of NumPy's generator from others."""
+    return hashlib.sha256(repr([np.asarray(part).tolist() for part in state]).encode()).hexdigest()
 
 
 def _loss_of_answers(model: Any) -> float | None:

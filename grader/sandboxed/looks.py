@@ -36,6 +36,24 @@ def newest_checkpoint(logs: Path) -> Save | None:
     return None
 
 
+def kept_tensors(logs: Path) -> list[np.ndarray]:
+    """Return what all checkpoints and backups below --log-dir hold: arrays of numbers that are no integers."""
+    tensors = []
+    for index in sorted(logs.rglob("*.index")):
+        with contextlib.suppress(tf.errors.OpError):  # another worker may be writing it
+            reader = tf.train.load_checkpoint(str(index.with_suffix("")))
+            kinds = reader.get_variable_to_dtype_map()
+            tensors += [reader.get_tensor(name) for name, kind in kinds.items() if kind.is_floating]
+    return tensors
+
+
+def is_from(kept: list[np.ndarray], model: Any) -> bool:
+    """Return whether each weight that a model trains, but for those that are kept in parts, is one of these arrays."""
+    whole = [weight for weight in model.trainable_variables if "/part_" not in weight.name]
+    weights = [np.asarray(tf.convert_to_tensor(weight)) for weight in whole]
+    return all(any(np.array_equal(array, weight) for array in kept) for weight in weights)
+
+
 def is_divided(given: Any) -> bool:
     """Return whether the strategy leaves each worker its part of the batches of what fit is given."""
     if isinstance(given, input_lib.DistributedDatasetsFromFunction):

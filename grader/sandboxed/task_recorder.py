@@ -28,7 +28,7 @@ from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
 from grader.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
 from grader.job import LOGS, Topology
-from grader.sandboxed import looks, pauses, served
+from grader.sandboxed import looks, pauses, served, steps
 from grader.sandboxed.companions import make_mobilenet_shallow
 from grader.sandboxed.exits import Exits
 from grader.sandboxed.recorder import Recorder, plain
@@ -144,7 +144,7 @@ class TaskRecorder(Recorder[TaskFacts]):
             if caller and caller.f_code.co_filename == self.script:  # and not Keras
                 self.facts.saved.append(path)
             if this.distribute_strategy.extended._in_multi_worker_mode():
-                _note_save(self.facts.saves, path, this)
+                self._note_save(self.facts.saves, path, this)
             return save(this, filepath, *args, **kwargs)
 
         return call
@@ -156,10 +156,15 @@ class TaskRecorder(Recorder[TaskFacts]):
 
         def watched(this: Any, *args: Any, **kwargs: Any) -> None:
             if this._model.distribute_strategy.extended._in_multi_worker_mode():
-                _note_save(self.facts.backups, this.write_checkpoint_manager.directory, this._model)
+                self._note_save(self.facts.backups, this.write_checkpoint_manager.directory, this._model)
             back_up(this, *args, **kwargs)
 
         state.back_up = watched
+
+    def _note_save(self, saves: list[Save], path: str, model: Any) -> None:
+        if len(saves) < KEPT:
+            now = self.progress(model)
+            saves.append(Save(path, now.iterations, now.weights))
 
     @contextlib.contextmanager
     def record_fit(self, call: FitCall) -> Iterator[None]:
@@ -201,18 +206,11 @@ class TaskRecorder(Recorder[TaskFacts]):
     def watch_images(self) -> None:
         """Note which images go into each step."""
 
-        def noted(step: Callable[..., Any], validates: bool) -> Callable[..., Any]:
-            def call(model: Any, data: Any) -> Any:
-                images = data[0]
-                if not model.distribute_strategy._should_use_with_coordinator:  # the step may be run elsewhere
-                    tf.numpy_function(lambda seen: self._note_images(validates, seen), [images], [])
-                return step(model, data)
+        def note(model: Any, validates: bool, data: Any) -> None:
+            if not model.distribute_strategy._should_use_with_coordinator:  # the step may be run elsewhere
+                tf.numpy_function(lambda seen: self._note_images(validates, seen), [data[0]], [])
 
-            return call
-
-        model = tf.keras.Model
-        model.train_step = noted(model.train_step, validates=False)
-        model.test_step = noted(model.test_step, validates=True)
+        steps.watch(note)
 
     def _note_images(self, validates: bool, images: Any) -> None:
         if self.facts.fits:
@@ -256,12 +254,14 @@ class Watcher(Callback):
         super().__init__()
         self._supports_tf_logs = True  # or Keras would refuse callbacks for batches where there are parameter servers
         self._recorder, self._fit = recorder, fit
+        self._kept = looks.kept_tensors(Path(LOGS))
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Note what training begins with, once a callback that restores a backup has done so."""
         state = getattr(self.model, "_training_state", None)
         self._fit.restored = bool(state and int(tf.convert_to_tensor(state._ckpt_saved_epoch)) >= 0)
         self._fit.begin = self._recorder.progress(self.model)
+        self._fit.found = not self._kept or looks.is_from(self._kept, self.model)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begin an epoch."""
@@ -275,18 +275,15 @@ class Watcher(Callback):
             os.kill(os.getpid(), signal.SIGKILL)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Note the accuracy on the images held out."""
+        """Note the weights, and the accuracy on the images held out."""
+        if len(self._fit.weights) < KEPT:
+            self._fit.weights.append(self._recorder.progress(self.model).weights)
         if "val_accuracy" in (logs or {}):
             self._fit.accuracies.append(float(logs["val_accuracy"]))
 
     def on_train_end(self, logs: Any = None) -> None:
         """Note what training ends with."""
         self._fit.end = self._recorder.progress(self.model)
-
-
-def _note_save(saves: list[Save], path: str, model: Any) -> None:
-    if len(saves) < KEPT:
-        saves.append(Save(path, int(tf.convert_to_tensor(model.optimizer.iterations))))
 
 
 def run(script: str, topology: Topology, number: int, board: mmap.mmap) -> TaskRecorder:

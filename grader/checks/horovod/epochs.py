@@ -143,7 +143,12 @@ def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: S
             line,
             explains=bool(rank.error),  # where data run out, a metric may be missing that the script relies on
         )
-    few = bool(epoch.images) and not cut_short and len(epoch.images) < FULL * least * BATCH
+    if steps and not epoch.images and not cut_short:
+        message = (
+            f"Needs manual review: {where} takes {_count(steps, 'step')}, and no images were seen to go into them."
+        )
+        return Finding(message, line, unclear=True)
+    few = not cut_short and len(epoch.images) < FULL * least * BATCH
     if few or len(epoch.images) > most * BATCH:
         return Finding(
             f"{where} trains on {len(epoch.images)} images, in {epoch.steps} steps. Expected: "

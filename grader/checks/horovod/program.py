@@ -16,8 +16,8 @@ part = Part("fashion_mnist.py", "fashion_mnist_solution.py", HorovodFacts)
 # The host has a GPU less than it has ranks, and only one check knows how they have to end.
 SHORT_OF_GPUS = Topology("short-of-gpus", "2 ranks on one host with 1 GPU", 1, 2, 1, reserved=True)
 
-# With a witness: each rank's own metrics reach the target at once, so they would stop it after one epoch, and nothing
-# would stop it before the last one. The mean of the metrics says something else.
+# With a witness: the rank's own metrics reach the target at once, and no more after that, so they would stop it after
+# one epoch or never. The mean of the metrics says something else: see grader.witness.rank, grader.sandboxed.callbacks.
 EPOCHS, TARGET = 4, -1.5
 WITH_WITNESS = Topology(witnessed.NAME, "on the second of 2 hosts", 2, 1, 1, reserved=True, witness=Witness(0, first=2))
 

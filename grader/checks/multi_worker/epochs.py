@@ -26,6 +26,9 @@ SHARED = 0.8
 def global_batch(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """A batch is that of all workers: each of them takes --batch-size images of it per step"""
     for workers, rank, fit in trainings(runs):
+        unseen = _unseen_images(rank, fit, source)
+        if unseen:
+            return unseen
         for batch in fit.images[: TRAIN // (BATCH * len(workers))]:
             if len(batch) != BATCH:
                 return Finding(
@@ -34,6 +37,15 @@ def global_batch(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
                     source.line_of("batch_size", "batch"),
                 )
     return None
+
+
+def _unseen_images(rank: TaskRank, fit: TaskFit, source: Source) -> Finding | None:
+    """Return a Finding where steps were made that no images were seen to go into."""
+    if len(fit.images) >= sum(fit.epochs):
+        return None
+    message = f"Needs manual review: {low(rank)} ({rank.topology}) makes {count(sum(fit.epochs), 'step')}, and images "
+    line = source.line_of("make_train_function", "train_step", "fit")
+    return Finding(f"{message}were seen to go into {len(fit.images)} of them.", line, unclear=True)
 
 
 @part.check(
@@ -158,6 +170,12 @@ def restored(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
                     "worker.",
                     line,
                     explains=True,
+                )
+            if found and rank.facts.fits and not rank.facts.fits[0].found:
+                return Finding(
+                    f"{rank.where}, started again, begins with weights that are in no checkpoint or backup below "
+                    "--log-dir. Expected: those of the newest.",
+                    line,
                 )
     unseen = untrained(runs)
     if unseen:

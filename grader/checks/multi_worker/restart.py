@@ -6,6 +6,7 @@ from pathlib import Path
 from grader.checks.multi_worker.program import DIES_AFTER, KILLED, RESTARTED, SAVE_FREQ, THREE, part
 from grader.checks.multi_worker.workers import in_scope, low, not_seen, strategy_first
 from grader.checks.part import Finding
+from grader.checks.training import close
 from grader.facts import Save
 from grader.job import LOGS
 from grader.runner.reading import Source
@@ -170,6 +171,12 @@ def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
                 f"step {right.begin.iterations}, the last multiple of --save-freq.",
                 line,
             )
+        if not rank.facts.fits[0].found:
+            return Finding(
+                f"{AFTER}, {low(rank)} continues from step {begin.iterations}, with weights that are in no backup. "
+                "Expected: the weights of that step.",
+                line,
+            )
     failed = [rank for rank in workers if rank.error or not rank.facts.fits or not rank.facts.fits[0].end]
     if failed:
         rank = min(failed, key=lambda each: "connection" in each.causes)  # the one that others fail of
@@ -207,6 +214,17 @@ def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
             return Finding(
                 f"{chief.where}, the chief: the newest checkpoint in --log-dir/checkpoints, {Path(left.path).name}, "
                 f"has {left.iterations} of the {end} steps. Expected: all of them.",
+                line,
+            )
+        last = next(
+            (save for save in reversed(chief.facts.saves) if Path(save.path).name == Path(left.path).name), None
+        )
+        fit, solution = chief.facts.fits[0], expected.topologies[name][0].facts.fits[0]
+        if not (last and fit.end and solution.end and close(last.weights, fit.end.weights, solution.end.weights)):
+            return Finding(
+                f"{chief.where}, the chief: the newest checkpoint in --log-dir/checkpoints, {Path(left.path).name}, "
+                "was saved with other weights than those that training ended with. Expected: the weights after the "
+                "last step.",
                 line,
             )
         if right and _number(left) != _number(right):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.checks.multi_worker.program import CONTINUED, TWO, part
 from grader.checks.part import Finding
-from grader.checks.training import close, hardly_communicated
+from grader.checks.training import close, hardly_communicated, moved
 from grader.facts import TaskFit
 from grader.runner.reading import Source
 from grader.runs import TaskRank, TaskRuns
@@ -102,16 +102,28 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
     if unseen:
         return unseen
     for name, workers in runs.topologies.items():
+        first, right = workers[0].facts.fits[0], expected.topologies[name][0].facts.fits[0]
         for rank in workers:
+            fit = rank.facts.fits[0]
+            line = source.line_of("scope", "fit")
             for when in ("begin", "end"):
-                solution = expected.topologies[name][0]
-                own, first, right = (getattr(each.facts.fits[0], when) for each in (rank, workers[0], solution))
-                if not close(own.weights, first.weights, right.weights):
+                own, others, should = (getattr(each, when) for each in (fit, first, right))
+                if not close(own.weights, others.weights, should.weights):
                     return Finding(
                         f"{rank.where} {when}s training with weights other than {low(workers[0])}'s. Expected: the "
                         "same on all workers.",
-                        source.line_of("scope", "fit"),
+                        line,
                     )
+            for epoch, (own, others) in enumerate(zip(fit.weights, first.weights, strict=False), 1):
+                if not close(own, others, right.weights[-1] if right.weights else None):
+                    return Finding(
+                        f"{rank.where} ends epoch {epoch} with weights other than {low(workers[0])}'s. Expected: the "
+                        "same on all workers.",
+                        line,
+                    )
+            if fit.epochs and not moved(fit, right):
+                message = f"{rank.where}: training hardly changes the weights. Expected: it trains all of them."
+                return Finding(message, rank.facts.lines.get("fit"))
     return hardly_communicated(runs, expected)
 
 

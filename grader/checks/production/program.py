@@ -19,7 +19,7 @@ NEWEST = 10  # after how many epochs the newest checkpoint is that is found agai
 VAL_BATCH = 1
 RESULTS = "kept"  # --train-url
 BY_URL = "three-ranks"  # the cluster on which the store has URLs, and --seed a number of its own for every rank
-UNREACHED = 1  # the host that cannot reach the store, in the cluster "unreached"
+UNREACHED = 1  # the host that cannot reach the store, in the cluster "unreached": neither the first nor the last
 
 
 def _on(cluster: Topology, epochs: int = EPOCHS, base_lr: float = BASE_LR) -> Topology:
@@ -52,12 +52,12 @@ def _resumed(name: str, first: Topology) -> Topology:
 _, TWO_HOSTS, THREE_RANKS = training.CLUSTERS
 _two_hosts, _three_ranks = _on(TWO_HOSTS), _on(THREE_RANKS)
 _unreached = replace(
-    _on(Topology("unreached", "2 hosts with 2 ranks each, one of which cannot reach the store", 2, 2, 0)),
+    _on(Topology("unreached", "3 hosts with 2 ranks each, one of which cannot reach the store", 3, 2, 0)),
     reserved=True,
     unreached=UNREACHED,
 )
 
-# Each trained on from the beginning, and one where the data cannot be copied to one of two hosts.
+# Each trained on from the beginning, and one where the data cannot be copied to one of three hosts.
 FRESH = (_two_hosts, _three_ranks, _unreached)
 # The other rank is a witness: the script's is the one that has checkpoints to write, and weights to send.
 _witnessed = replace(

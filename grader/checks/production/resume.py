@@ -171,6 +171,9 @@ def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     if right is None or not close(end.weights, begin.weights, right.weights):
         message = "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the "
         return Finding(f"{message}weights with which the last epoch ended.", line)
+    if right.statistics and not close(end.statistics, begin.statistics, right.statistics):
+        message = "Started again, rank 0 has the trained weights of its newest checkpoint, but not the moving means "
+        return Finding(f"{message}and variances of its batch normalisations. Expected: the whole model.", line)
     lost = _lost(end, begin, right)
     if lost:
         message = f"Started again, rank 0 has the weights of its newest checkpoint, but {lost}. "

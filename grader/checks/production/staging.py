@@ -13,7 +13,7 @@ from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
 
 COLLECTIVES = "allreduce", "barrier", "allgather", "allgather_object", "broadcast", "broadcast_object"
-SETTING = "Where one of two hosts cannot reach the store"
+SETTING = "Where one of three hosts cannot reach the store"
 EVENTS = "events"  # what the names of TensorBoard's logs begin with
 PROGRESS = re.compile(r"\d+%\|")  # a bar, which is no line that says something
 
@@ -192,7 +192,7 @@ def all_end(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
 def _ending(rank: HorovodRank, ranks: list[HorovodRank], line: int | None) -> tuple[int, Finding | None]:
     """Say what is wrong with a rank's end where one host's copy failed, and how far that is from what is expected."""
     where = f"{SETTING}, rank {rank.number} (host {rank.host})"
-    expected = "Expected: every rank of both hosts ends with an error and a line that says so."
+    expected = "Expected: every rank of all hosts ends with an error and a line that says so."
     files = rank.facts.files
     failed = next((other for other in ranks if other is not rank and other.error and not _dragged(other)), None)
     if rank.facts.fits:

@@ -18,6 +18,7 @@ import h5py
 import tensorflow as tf
 from tensorflow.keras.preprocessing.image import ImageDataGenerator
 from tensorflow.python.lib.io import file_io
+from tensorflow.python.ops import gen_io_ops
 
 from course import store
 from grader import facts
@@ -78,7 +79,7 @@ class WatchedFiles:
         h5py.File.__init__ = watched
         file_io.FileIO.__init__ = watched_of_tensorflow
         for name, mode in {"read_file": "r", "write_file": "w"}.items():
-            setattr(tf.io, name, self._of_tensorflow(getattr(tf.io, name), mode))
+            setattr(gen_io_ops, name, self._of_tensorflow(getattr(gen_io_ops, name), mode))
         for name in ("remove", "rmtree"):
             setattr(tf.io.gfile, name, self._removal(getattr(tf.io.gfile, name)))
         tf.io.gfile.copy = self._gfile_copy(tf.io.gfile.copy)
@@ -126,11 +127,10 @@ class WatchedFiles:
         return listed
 
     def _of_tensorflow(self, function: Callable[..., Any], mode: str) -> Callable[..., Any]:
-        """Return a function of TensorFlow's that reads or writes a whole file, outside of Python."""
+        """Return an operation of TensorFlow's that reads or writes a whole file, outside of Python."""
 
         def watched(filename: Any, *args: Any, **kwargs: Any) -> Any:
-            if isinstance(filename, str | bytes) or hasattr(filename, "numpy"):  # not in a graph, where it has no value
-                self._note(filename.numpy() if hasattr(filename, "numpy") else filename, mode, 0)
+            tf.numpy_function(lambda path: self._note(path, mode, 0), [filename], [])  # in a data set's graph, too
             return function(filename, *args, **kwargs)
 
         return watched

@@ -123,6 +123,8 @@ def without_gpus(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
             continue
         for rank in ranks:
             if "model" not in rank.facts.order:
+                if rank.ended_for:
+                    return Finding(f"{rank.where} had to be ended before it builds a model.", untold=True)
                 for other, _ in _with_gpus(runs, expected):
                     if "model" not in other.facts.order:  # so that is not for want of a GPU
                         return Finding(f"{other.where} ends before it builds a model.", other.error_line, untold=True)

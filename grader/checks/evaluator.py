@@ -115,7 +115,7 @@ def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     if seen == {CHECKPOINTS}:
         message = f"{rank.where} evaluates only the last of {CHECKPOINTS} checkpoints. Expected: each as it appears."
         return Finding(message, line)
-    left_out = sorted(set(range(1, CHECKPOINTS + 1)) - seen) if rank.facts.checkpoints else []
+    left_out = sorted(set(range(1, CHECKPOINTS)) - seen) if CHECKPOINTS in seen else []  # see ends(), too
     if left_out and not (rank.error or rank.ended_for):  # the training waits for each evaluation
         message = f"{rank.where} does not evaluate checkpoint {left_out[0]} of {CHECKPOINTS}, though there was time. "
         return Finding(f"{message}Expected: each as it appears.", line)

@@ -1,7 +1,6 @@
 """What a call lets in that no attribute shows: code in data, attributes by text, objects behind a copy."""
 
 import ast
-import string
 from collections.abc import Iterator
 
 CODE_FLAGS = {"allow_pickle": False, "safe_mode": True}  # keywords with the value that lets no code in
@@ -35,16 +34,3 @@ def lets_in(call: ast.Call, paths: set[str]) -> Iterator[str]:
             yield "formats log records in a style that reads attributes"
     if "logging.Formatter" in paths and len(call.args) > 2:
         yield "formats log records in a style that reading does not follow"
-
-
-def read_by(text: str) -> Iterator[str]:
-    """Yield the attributes that a text reads if it is a format, as "{0.shape}" does."""
-    try:
-        parts = list(string.Formatter().parse(text))
-    except ValueError:  # it is none
-        return
-    for _, field, specification, _ in parts:
-        # As in the interpreter: a name, and then attributes after points and keys in brackets.
-        outside = "".join(part.partition("]")[2] if at else part for at, part in enumerate((field or "").split("[")))
-        yield from outside.split(".")[1:]
-        yield from read_by(specification or "")

@@ -10,7 +10,7 @@ import builtins
 import re
 from collections.abc import Iterable, Iterator
 
-from grader.runner import calls
+from grader.runner import calls, texts
 from grader.runner.allowlist import BUILTIN, NAMES, VALUES, allowed, is_module
 
 # Not even a variable may be called so: reading cannot tell when it is there, and when the built-in function is.
@@ -22,17 +22,7 @@ ALIASES = 20  # of one thing, each of another one, that are followed
 NAMING = {"add_argument", "set_defaults", "namedtuple", "SimpleNamespace", "Namespace", "Enum", "update"}  # attributes
 NAMING |= {"TensorFlowKerasState", "TensorFlowState"}
 UNREADABLE = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)  # nothing that a training script does
-
-# Environment variables that set the rank of a process, or how the interpreter starts; and files of the judge's.
-VARIABLES = (
-    *("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL", "HOROVOD_CROSS", "HOROVOD_GLOO", "HOROVOD_CONTROLLER"),
-    *("HOROVOD_CPU", "HOROVOD_HOSTNAME", "COURSE_RECORD", "LD_", "PYTHON"),
-)
-KNOWN_VARIABLES = ("PYTHONHASHSEED", "PYTHONUNBUFFERED")
-WORDS = ("/proc", "/dev/", "grader", "solutions/", "_after_step_", "_solution.py", *VARIABLES[:3])
-PLAIN_PATHS = ("/dev/null", "/dev/shm")
 OPTION = re.compile(r"--[a-z][a-z0-9-]{0,40}")
-INTO_PRIVATE = re.compile(r"\{[^{}:]*[.\[]_|\.__\w+__")  # a format that reads private attributes, or a part of one
 
 
 def out_of_place(tree: ast.Module) -> list[tuple[int, str]]:
@@ -48,6 +38,7 @@ class Reading:
         self.nodes = list(ast.walk(tree))
         self.modules: dict[str, set[str]] = {}  # name -> dotted paths of modules, or of what they hold
         self._note_imports()
+        self.selves = self._own_objects()
         self.own = self._own_names()
         self.attributes = self._own_attributes()
         self.arguments = set(self._parsed_arguments())
@@ -92,6 +83,13 @@ class Reading:
                 return True
         return not pairs
 
+    def _own_objects(self) -> set[ast.AST]:
+        """Return the uses of self and cls in methods of the script's classes."""
+        classes = [node for node in self.nodes if isinstance(node, ast.ClassDef)]
+        methods = [part for node in classes for part in node.body if isinstance(part, ast.FunctionDef)]
+        names = [name for method in methods for name in ast.walk(method) if isinstance(name, ast.Name)]
+        return {name for name in names if name.id in ("self", "cls")}
+
     def _own_names(self) -> set[str]:
         """Return the names of variables, functions, classes and parameters of the script."""
         names = {node.id for node in self.nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
@@ -102,7 +100,7 @@ class Reading:
 
     def _own_attributes(self) -> set[str]:
         """Return the attributes that the script gives to objects, as far as that can be read."""
-        names = {node.attr for node in self.nodes if isinstance(node, ast.Attribute) and _is_self(node.value)}
+        names = {node.attr for node in self.nodes if isinstance(node, ast.Attribute) and node.value in self.selves}
         for node in self.nodes:
             if isinstance(node, ast.ClassDef):
                 names |= _defined(node.body)
@@ -192,18 +190,15 @@ class Reading:
             case ast.Constant(str(text)):
                 yield from self._of_text(text)
             case ast.Subscript(owner, name) if self._is_environ(owner):
-                yield from _of_variable(name)
+                yield from texts.of_variable(name)
             case ast.MatchClass(_, _, names, _):
                 yield from (f"uses .{name}" for name in names if not self._may_use(name))
             case _ if isinstance(node, UNREADABLE):
                 yield "uses async"
 
     def _of_text(self, text: str) -> Iterator[str]:
-        if len(text.split()) <= 8:
-            yield from (f"mentions {word}" for word in WORDS if word in _without_plain_paths(text))
-            if INTO_PRIVATE.search(text):
-                yield "has a text that reads private attributes"
-        yield from (f"has a text that reads .{name}" for name in calls.read_by(text) if not self._may_use(name))
+        yield from texts.mentions(text)
+        yield from (f"has a text that reads .{name}" for name in texts.read_by(text) if not self._may_use(name))
 
     def _of_import(self, node: ast.ImportFrom) -> Iterator[str]:
         module = node.module or "."
@@ -253,7 +248,7 @@ class Reading:
 
     def _is_own(self, node: ast.Attribute) -> bool:
         """Whether an attribute that is assigned is one of the script's own objects', or of its arguments."""
-        owned = _is_self(node.value) or _root(node) in self.arguments
+        owned = node.value in self.selves or _root(node) in self.arguments
         return owned or (node.attr in self.attributes and node.attr not in NAMES["attribute"])
 
     def _stands_for_something(self, node: ast.Attribute) -> bool:
@@ -280,7 +275,7 @@ class Reading:
         if name.startswith("__"):
             return name in NAMES["dunder"]
         if name.startswith("_"):
-            return name in NAMES["private"] or (owner is not None and _is_self(owner))
+            return name in NAMES["private"] or owner in self.selves
         return name in NAMES["attribute"] or name in VALUES or name in self.attributes
 
     def _of_call(self, call: ast.Call) -> Iterator[str]:
@@ -288,7 +283,7 @@ class Reading:
             case ast.Name("getattr"), [owner, ast.Constant(str(name)), *_]:
                 yield from self._of_attribute(ast.Attribute(owner, name, ast.Load()))
             case ast.Attribute(owner, "get" | "setdefault" | "pop"), [first, *_] if self._is_environ(owner):
-                yield from _of_variable(first)
+                yield from texts.of_variable(first)
         yield from calls.lets_in(call, self.paths(call.func))
 
     def _is_environ(self, node: ast.expr) -> bool:
@@ -319,10 +314,6 @@ def _inner(node: ast.Attribute) -> Iterable[ast.AST]:
     yield part
 
 
-def _is_self(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and node.id in ("self", "cls")
-
-
 def _last(function: ast.expr) -> str | None:
     """Return the last name of what is called."""
     return getattr(function, "attr", None) or getattr(function, "id", None)
@@ -333,15 +324,3 @@ def _root(node: ast.AST) -> str | None:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
-
-
-def _without_plain_paths(text: str) -> str:
-    for path in PLAIN_PATHS:
-        text = text.replace(path, "")
-    return text
-
-
-def _of_variable(name: ast.expr) -> Iterator[str]:
-    known = isinstance(name, ast.Constant) and str(name.value) in KNOWN_VARIABLES
-    if not isinstance(name, ast.Constant) or (str(name.value).startswith(VARIABLES) and not known):
-        yield f"touches the environment variable {ast.unparse(name)}"

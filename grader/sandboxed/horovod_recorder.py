@@ -6,7 +6,6 @@ of a graph, and lets gradients and weights be read where they are made.
 """
 
 import contextlib
-import hashlib
 import inspect
 import mmap
 import os
@@ -25,7 +24,7 @@ from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
 from grader.facts import Fit, HorovodFacts, Projection, State
 from grader.job import HOST, NOWHERE, RANK, Folders, Found, Topology
-from grader.sandboxed import collectives, looks, steps
+from grader.sandboxed import collectives, looks, seeds, steps
 from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
@@ -33,7 +32,6 @@ from grader.sandboxed.iterators import keep_iterators
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
 APART = 0.05  # relative: by so much weights of new models differ between ranks at least
-SEEDS = 100  # that are noted
 LATER_EPOCHS = range(29, 90)  # in some of which the second part's programs lower their rate
 
 
@@ -65,36 +63,6 @@ class HorovodRecorder(Recorder[HorovodFacts]):
     def project(self, tensors: Iterable[Any]) -> Projection:
         """Return the projection of tensors; an empty one where no weights are compared, which saves the time."""
         return [] if self.learns else super().project(tensors)
-
-    def watch_seeds(self) -> None:
-        """Note the seeds that NumPy's own generator is given in training, unless its state is set back after that."""
-        seed, get_state, set_state = np.random.seed, np.random.get_state, np.random.set_state
-        had: set[str] = set()  # states that the generator had
-
-        def note(what: object) -> None:
-            if self.facts.fits and len(self.facts.fits[-1].seeds) < SEEDS:
-                self.facts.fits[-1].seeds.append(str(what)[:100])
-
-        def watched_seed(*args: Any, **kwargs: Any) -> None:
-            seed(*args, **kwargs)
-            given = [*args, *kwargs.values()]
-            if given and given[0] is not None:
-                note(given[0])
-
-        def watched_get_state(*args: Any, **kwargs: Any) -> Any:
-            state = get_state(*args, **kwargs)
-            had.add(_digest(get_state()))
-            return state
-
-        def watched_set_state(*args: Any, **kwargs: Any) -> None:
-            set_state(*args, **kwargs)
-            state = _digest(get_state())
-            if state not in had:  # it comes from another generator, which has a seed
-                note(state)
-            elif self.facts.fits and self.facts.fits[-1].seeds:
-                self.facts.fits[-1].seeds.pop()
-
-        np.random.seed, np.random.get_state, np.random.set_state = watched_seed, watched_get_state, watched_set_state
 
     # --- input and output --------------------------------------------------------------------------------------------
 
@@ -233,11 +201,6 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         )
 
 
-def _digest(state: Any) -> str:
-    """Return a text that tells a state of NumPy's generator from others."""
-    return hashlib.sha256(repr([np.asarray(part).tolist() for part in state]).encode()).hexdigest()
-
-
 def _loss_of_answers(model: Any) -> float | None:
     """Return the loss that a model was compiled with, of made-up answers to an image of each class."""
     if model.loss is None:
@@ -327,7 +290,7 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int 
     recorder.watch_model()
     keep_iterators()
     recorder.watch_images(topology.digits)
-    recorder.watch_seeds()
+    seeds.watch(recorder.facts)
     if rank:
         recorder.watch_output()
     if topology.folders:

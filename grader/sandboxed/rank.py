@@ -4,8 +4,8 @@ The supervisor talks to a rank by two pipes. On one it sends a secret and the ra
 it when the rank may end. On the other the rank sends the secret and its facts: when its script has ended, or when it is
 asked to end before.
 
-Whoever has the secret can send facts. So one thread alone has it, in a variable of a function that no object leads to:
-not the frames that called the script, not the thread, not its arguments.
+A script that knows the secret could send facts of its own. So one thread alone has it, in a variable of a function that
+no object leads to: not the frames that called the script, not the thread, not its arguments.
 """
 
 import contextlib

@@ -44,7 +44,8 @@ def made(function: Callable[[Any], Any], number: Callable[[Any], int]) -> Input:
     for replicas in REPLICAS:
         images: list[int] = []
         with contextlib.suppress(Exception):  # it is the script's, and fails again where Keras calls it
-            for element in function(tf.distribute.InputContext(num_replicas_in_sync=replicas)):
+            context = tf.distribute.InputContext(num_replicas_in_sync=replicas)
+            for element in tf.function(lambda context=context: function(context))():  # traced, as the strategy does
                 batch = [number(image) for image in tf.nest.flatten(element)[0].numpy()]
                 if not images:
                     sizes.append(len(batch))

@@ -5,6 +5,7 @@ after the recorder that shares its process, after the reading of its text, or af
 """
 
 from course.steps import get
+from tests.attacks.around_checks import AROUND_CHECKS
 from tests.attacks.around_witness import AROUND
 from tests.attacks.forgery import Forgery
 from tests.corpus.hostile import AFTER_INIT, inside
@@ -108,6 +109,19 @@ SEARCHES = {
     "modules by Pillow's": "from PIL import Image\nImage.os.system('true')",
     "an inner method replaced by an own class": "import tensorflow as tf\nclass A:\n    def __init__(self):\n        self.make_train_function = None\nA.__init__(tf.keras.Model)",
     "a private method replaced by an own class": "import tensorflow as tf\nclass A:\n    def __init__(self):\n        self._init_graph_network = None\nA.__init__(tf.keras.Model)",
+    "frames by a format": "import sys\ntry:\n    raise ValueError\nexcept ValueError:\n    here = sys.exc_info()[2]\nfound = '{0.tb_frame.f_back.f_locals}'.format(here)",
+    "frames by a format's specification": "import sys\nfound = '{0:{1.tb_frame}}'.format(1, sys.exc_info()[2])",
+    "frames by the style of a log": "import logging\nlogging.basicConfig(format='{exc_info}', style='{')",
+    "a thread's arguments": "import threading\nclass Names:\n    _args = None\nfound = [thread._args for thread in threading.enumerate()]",
+    "a thread's arguments by a function of self": "import threading\ndef of(self):\n    return self._args\nfound = list(map(of, threading.enumerate()))",
+    "an object by the memo of its copy": "import copy\nimport time\nmemo = {}\ncopy.deepcopy(time.sleep, memo)",
+    "an object by a copy that is handed on": "import copy\nimport time\nfound = list(map(copy.deepcopy, [time.sleep], [{}]))",
+    "callbacks by an evaluation of its own": "import tensorflow as tf\nclass Net(tf.keras.Model):\n    def evaluate(self, *args, callbacks=None, **kwargs):\n        callbacks.callbacks[0].on_test_batch_end(0)\n        return super().evaluate(*args, **kwargs)",
+    "attributes by argparse": "import argparse\nimport tensorflow as tf\nparser = argparse.ArgumentParser()\nparser.add_argument('--fit', default=None)\nparser.parse_args([], tf.keras.Model)",
+    "attributes by argparse's name for them": "import argparse\nimport tensorflow as tf\nparser = argparse.ArgumentParser()\nparser.add_argument('--fit', default=None)\nparser.parse_known_args([], namespace=tf.keras.Model)",
+    "a module by an attribute": "import numpy as np\nheld = [np.random]\nheld[0].seed = print",
+    "a second name for a file": "from pathlib import Path\nPath('checkpoint-1.h5').hardlink_to('partial')",
+    "bytes for the host to count": "import logging.handlers\nlogging.handlers.DatagramHandler('127.0.0.1', 9).send(bytes(60000))",
     "async code": "async def f():\n    await f()",
 }  # fmt: skip
 STEPS = 3, 5, 9, 10, 13, 14, 15, 16
@@ -156,4 +170,4 @@ NUMBERS = [
     Forgery("a metric of one's own behind a copy", "numbers", 6, without(6, AVERAGE, OWN_METRIC, "callbacks = []\n").replace("StopAtAccuracy(args.target_accuracy, args.patience)", "Stop()")),
 ]  # fmt: skip
 
-FORGERIES = [*AT_THE_RECORDER, *TEXTS, *NUMBERS, *AROUND]
+FORGERIES = [*AT_THE_RECORDER, *TEXTS, *NUMBERS, *AROUND, *AROUND_CHECKS]

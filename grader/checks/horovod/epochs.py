@@ -42,7 +42,7 @@ def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
                 finding = _training(rank, number, epoch, len(ranks), source)
                 if finding:
                     return finding
-    return _images(runs, source) or _with_witness(runs)
+    return _images(runs, source) or _unseen(runs, source) or _with_witness(runs)
 
 
 @part.check(
@@ -143,12 +143,7 @@ def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: S
             line,
             explains=bool(rank.error),  # where data run out, a metric may be missing that the script relies on
         )
-    if steps and not epoch.images and not cut_short:
-        message = (
-            f"Needs manual review: {where} takes {_count(steps, 'step')}, and no images were seen to go into them."
-        )
-        return Finding(message, line, unclear=True)
-    few = not cut_short and len(epoch.images) < FULL * least * BATCH
+    few = bool(epoch.images) and not cut_short and len(epoch.images) < FULL * least * BATCH
     if few or len(epoch.images) > most * BATCH:
         return Finding(
             f"{where} trains on {len(epoch.images)} images, in {epoch.steps} steps. Expected: "
@@ -210,6 +205,17 @@ def _images(runs: HorovodRuns, source: Source) -> Finding | None:
             "training set, each in an order of its own.",
             source.line_of("flow", "steps_per_epoch"),
         )
+    return None
+
+
+def _unseen(runs: HorovodRuns, source: Source) -> Finding | None:
+    """Whether a rank took steps that no images were seen to go into."""
+    for rank in runs.ranks():
+        for number, epoch in enumerate(rank.facts.fits[0].epochs):
+            if epoch.steps and not epoch.images and not _cut_short(rank, number):
+                taken = _count(epoch.steps, "step")
+                message = f"Needs manual review: {rank.where} takes {taken}, and no images were seen to go into them."
+                return Finding(message, _steps_line([rank], source), unclear=True)
     return None
 
 

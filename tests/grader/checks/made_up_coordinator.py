@@ -30,6 +30,7 @@ def solved():
         places=["ps"],
         epochs=[6],
         begin=Progress([1.0], 6),
+        end=Progress([2.0], 12),
         data="DatasetCreator",
         input=Input([2, 1], ORDERED + ORDERED[::-1] + ORDERED, ORDERED[::-1] + ORDERED),
     )

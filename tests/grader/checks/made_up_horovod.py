@@ -1,6 +1,9 @@
 """Made-up ranks of fashion_mnist.py, each of which does what the solution does, but for what is given."""
 
+import itertools
+
 from grader.facts import Batch, Epoch, Fit, HorovodFacts, State
+from grader.job import BATCH
 from grader.runner import reading
 from grader.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
@@ -20,8 +23,12 @@ GRADIENT = "allreduce of a tensor (3,) in allreduce_grads"
 METRIC = "allreduce of a tensor () in _average_metrics_in_place"
 
 
+GREYS = (0.618034 * number % 1 for number in itertools.count())  # of images that are all different
+
+
 def epoch(steps=4, validation=9, own=0.5):
-    return Epoch(steps, validation, {"val_accuracy": own}, [])
+    images = [f"{grey:.4f}" for grey in itertools.islice(GREYS, BATCH * steps)]
+    return Epoch(steps, validation, {"val_accuracy": own}, images)
 
 
 def fit(verbose=0, each=None, reads=((0, "StopAtAccuracy", "val_accuracy", 0.5),), steps=4, **others):

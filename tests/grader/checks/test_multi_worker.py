@@ -28,11 +28,13 @@ CHECKPOINTS = "/disk/left/checkpoints"
 
 
 def progress(iterations):
-    return Progress([1.0, 2.0], iterations)
+    return Progress([1.0, 2.0 + iterations], iterations)
 
 
 def saves(*iterations):
-    return [Save(f"{CHECKPOINTS}/after-{number // 12 + 1}", number) for number in iterations]
+    return [
+        Save(f"{CHECKPOINTS}/after-{(number - 1) // 12 + 1}", number, progress(number).weights) for number in iterations
+    ]
 
 
 def worker(number, size=2, start=0, epochs=2):
@@ -62,6 +64,7 @@ def worker(number, size=2, start=0, epochs=2):
         entered=progress(start),
         begin=progress(start),
         end=progress(end),
+        weights=[progress(start + epoch * steps).weights for epoch in range(1, epochs + 1)],
     )
     periodic = range(start + 5, end, 5)
     facts = TaskFacts(
@@ -123,6 +126,12 @@ def of_fit(number=1, **values):
     return change
 
 
+def named(name):
+    """Return a change of the name of the chief's last checkpoint."""
+    last = Save(f"{CHECKPOINTS}/{name}", 24, progress(24).weights)
+    return of_facts(0, after=Save(name, 24), saves=[*saves(5, 10, 15, 20), last])
+
+
 def of_facts(number=1, **values):
     """Return a change of a worker's facts."""
 
@@ -161,6 +170,16 @@ MESSAGES = [
     (workers.in_scope, of_facts(built="_DefaultDistributionStrategy"), "outside of the strategy's scope"),
     (workers.in_scope, of_fit(begin=Progress([9.0, 2.0], 0)), "begins training with weights other than worker 0's"),
     (workers.in_scope, of_fit(end=Progress([9.0, 2.0], 24)), "ends training with weights other than worker 0's"),
+    (
+        workers.in_scope,
+        of_fit(weights=[[9.0, 14.0], [1.0, 26.0]]),
+        "ends epoch 1 with weights other than worker 0's",
+    ),
+    (
+        workers.in_scope,
+        lambda found: [of_fit(at, end=progress(0), weights=[])(found) for at in (0, 1)],
+        "training hardly changes the weights. Expected: it trains all of them",
+    ),
     (epochs.global_batch, of_fit(images=[[1]] * 24), "takes 1 image per step. Expected: 2"),
     (epochs.parts, of_fit(images=worker(0).facts.fits[0].images), "trains on the same images as worker 0"),
     (
@@ -202,8 +221,13 @@ MESSAGES = [
     (restart.backups, of_facts(0, backups=saves(*range(1, 24))), "makes a backup after step 1"),
     (restart.last_save, of_facts(0, after=None), "the chief, leaves no checkpoint in --log-dir/checkpoints"),
     (restart.last_save, of_facts(0, after=Save("after-2", 20)), "after-2, has 20 of the 24 steps"),
-    (restart.last_save, of_facts(0, after=Save("final", 24)), "is named final. Expected: the name with the number"),
-    (restart.last_save, of_facts(0, after=Save("best-2", 24)), "is named best-2, and those before it after-…"),
+    (restart.last_save, named("final"), "is named final. Expected: the name with the number"),
+    (restart.last_save, named("best-2"), "is named best-2, and those before it after-…"),
+    (
+        restart.last_save,
+        of_facts(0, saves=[*saves(5, 10), Save(f"{CHECKPOINTS}/after-2", 24, [0.0, 0.0])]),
+        "after-2, was saved with other weights than those that training ended with",
+    ),
     (restart.last_save, of_facts(saves=saves(5, 10)), "takes no part in saving after the last step"),
 ]
 
@@ -217,6 +241,7 @@ def test_what_is_said(check, change, message):
 RESTARTS = [
     (of_fit(restored=False), "worker 1 finds no backup in /disk/left/backup. Expected: that of step 15"),
     (of_fit(begin=progress(12)), "worker 1 resumes from step 12. Expected: from step 15"),
+    (of_fit(found=False), "worker 1 continues from step 15, with weights that are in no backup"),
     (of_rank(error="ValueError: bad"), "worker 1 fails: ValueError: bad"),
     (of_fit(end=progress(27)), "ends the training with 27 steps behind it. Expected: 24"),
 ]
@@ -240,6 +265,18 @@ def test_no_checkpoint_at_all():
     for rank in runs.ranks():
         rank.facts.before = None
     assert "leaves no checkpoint in --log-dir/checkpoints" in epochs.restored(runs, right(), SCRIPT).message
+
+
+def test_steps_whose_images_nobody_saw_need_a_person():
+    found = said(epochs.global_batch, of_fit(images=[]))
+    assert found.unclear and "makes 24 steps, and images were seen to go into 0 of them" in found.message
+
+
+def test_weights_that_no_checkpoint_has():
+    found = said(
+        epochs.restored, lambda ranks: (of_facts(before=Save("after-2", 0))(ranks), of_fit(found=False)(ranks))
+    )
+    assert "begins with weights that are in no checkpoint or backup below --log-dir" in found.message
 
 
 @pytest.mark.parametrize("check", [workers.in_scope, epochs.restored, epochs.chief_reports])

@@ -4,7 +4,7 @@ import ast
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.runner import uses
+from grader.runner import nodes, uses
 
 LARGEST = 64_000  # bytes of a script: some four times those of the course's longest
 WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program uses one of these
@@ -51,13 +51,13 @@ class Source:
             if isinstance(node, ast.Raise | ast.Assert) and node.lineno <= (line or 0) <= (node.end_lineno or 0):
                 raised = node.exc if isinstance(node, ast.Raise) else ast.Name("AssertionError")
                 raised = raised.func if isinstance(raised, ast.Call) else raised
-                if raised and _called(raised) == name:
+                if raised and nodes.last(raised) == name:
                     return True
         return False
 
     def calls(self, name: str) -> bool:
         """Return whether the script calls something of this name anywhere."""
-        return any(isinstance(node, ast.Call) and _called(node.func) == name for node in ast.walk(self.tree))
+        return any(isinstance(node, ast.Call) and nodes.last(node.func) == name for node in ast.walk(self.tree))
 
     def mentions(self, name: str) -> bool:
         """Return whether something of this name is called, imported, inherited from or looked up anywhere."""
@@ -65,13 +65,9 @@ class Source:
         return any(name in (getattr(node, field, None) for field in of) for node in ast.walk(self.tree))
 
 
-def _called(function: ast.expr) -> str | None:
-    return getattr(function, "attr", None) or getattr(function, "id", None)
-
-
 def _names(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Call):
-        return _called(node.func) == name
+        return nodes.last(node.func) == name
     if isinstance(node, ast.keyword):
         return node.arg == name
     if isinstance(node, ast.Constant):

@@ -8,9 +8,9 @@ judged by its name. What is not on the list is no fault: a person looks at it.
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from grader.runner import calls, texts
+from grader.runner import calls, nodes, texts
 from grader.runner.allowlist import BUILTIN, NAMES, VALUES, allowed, is_module
 
 # Not even a variable may be called so: reading cannot tell when it is there, and when the built-in function is.
@@ -38,12 +38,19 @@ class Reading:
         self.nodes = list(ast.walk(tree))
         self.modules: dict[str, set[str]] = {}  # name -> dotted paths of modules, or of what they hold
         self._note_imports()
-        self.selves = self._own_objects()
+        self.methods = self._own_methods()
+        self.selves = {
+            name
+            for method in self.methods.values()
+            for name in ast.walk(method)
+            if isinstance(name, ast.Name) and name.id in ("self", "cls")
+        }
         self.own = self._own_names()
         self.attributes = self._own_attributes()
         self.arguments = set(self._parsed_arguments())
         self.aliases: set[ast.AST] = set()  # values that are given a name, by which reading follows them
         self.settled = self._note_aliases()
+        self.called: dict[ast.AST, ast.Call] = {node.func: node for node in self.nodes if isinstance(node, ast.Call)}
         self.plain = self._plain_nodes()
 
     # --- names ---
@@ -83,12 +90,11 @@ class Reading:
                 return True
         return not pairs
 
-    def _own_objects(self) -> set[ast.AST]:
-        """Return the uses of self and cls in methods of the script's classes."""
+    def _own_methods(self) -> dict[tuple[str, str], ast.FunctionDef]:
+        """Return the methods of the script's classes, by the names of both."""
         classes = [node for node in self.nodes if isinstance(node, ast.ClassDef)]
-        methods = [part for node in classes for part in node.body if isinstance(part, ast.FunctionDef)]
-        names = [name for method in methods for name in ast.walk(method) if isinstance(name, ast.Name)]
-        return {name for name in names if name.id in ("self", "cls")}
+        pairs = ((node, part) for node in classes for part in node.body)
+        return {(node.name, part.name): part for node, part in pairs if isinstance(part, ast.FunctionDef)}
 
     def _own_names(self) -> set[str]:
         """Return the names of variables, functions, classes and parameters of the script."""
@@ -103,10 +109,10 @@ class Reading:
         names = {node.attr for node in self.nodes if isinstance(node, ast.Attribute) and node.value in self.selves}
         for node in self.nodes:
             if isinstance(node, ast.ClassDef):
-                names |= _defined(node.body)
+                names |= nodes.defined(node.body)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and OPTION.fullmatch(node.value):
                 names.add(node.value.lstrip("-").replace("-", "_"))  # argparse may get it by way of a table
-            elif isinstance(node, ast.Call) and (_last(node.func) in NAMING or _names_option(node)):
+            elif isinstance(node, ast.Call) and (nodes.last(node.func) in NAMING or nodes.names_option(node)):
                 names |= {word.arg for word in node.keywords if word.arg}
                 for text in (each for given in [*node.args, *node.keywords] for each in ast.walk(given)):
                     if isinstance(text, ast.Constant) and isinstance(text.value, str) and len(text.value) < 200:
@@ -136,7 +142,7 @@ class Reading:
         for node in self.nodes:
             if isinstance(node, ast.Attribute):
                 if self.paths(node):
-                    plain.update(_inner(node))
+                    plain.update(nodes.inner(node))
                 if node.attr in ("__name__", "__qualname__") and isinstance(node.value, ast.Attribute):
                     plain |= {node.value} if node.value.attr == "__class__" else set()
             elif node in self.aliases and isinstance(node, ast.Name) and node.id in self.modules:
@@ -155,7 +161,7 @@ class Reading:
             case "getattr", [owner, ast.Constant(str()), *_]:
                 return True
             case "getattr", [owner, ast.Attribute(ast.Name(name)), *_]:
-                return name in self.arguments and bool(self.paths(owner) or _root(owner) in self.arguments)
+                return name in self.arguments and bool(self.paths(owner) or nodes.root(owner) in self.arguments)
         return False
 
     # --- reasons ---
@@ -184,7 +190,7 @@ class Reading:
             case ast.FunctionDef(name) if name.startswith("__") and name not in NAMES["dunder"]:
                 yield f"defines {name}"
             case ast.ClassDef(_, _, _, body):
-                yield from (f"defines {name} anew" for name in sorted(_defined(body) & NAMES["state"]))
+                yield from (f"defines {name} anew" for name in sorted(nodes.defined(body) & NAMES["state"]))
             case ast.Call():
                 yield from self._of_call(node)
             case ast.Constant(str(text)):
@@ -219,15 +225,30 @@ class Reading:
             if any(is_module(path) for path in paths) and isinstance(node.ctx, ast.Load):
                 yield f"hands on {name}, a module"
             elif isinstance(node.ctx, ast.Load):
+                yield from self._handed_on(node, paths)
                 yield from (f"uses {path}" for path in sorted(paths) if not allowed(path))
         elif name in POWERFUL or (name not in self.own and name not in BUILTIN and hasattr(builtins, name)):
             yield f"uses {name}"
+
+    def _handed_on(self, node: ast.AST, paths: set[str]) -> Iterator[str]:
+        if node not in self.called and node not in self.aliases:
+            yield from (f"hands on {path}" for path in sorted(paths & calls.LIMITED.keys()))
+
+    def _is_unbound(self, node: ast.Attribute) -> bool:
+        """Whether a method is taken out of its class, but to be called with self: its object may be any."""
+        owner = node.value.id if isinstance(node.value, ast.Name) else ""
+        method, call = self.methods.get((owner, node.attr)), self.called.get(node)
+        with_self = call and call.args and call.args[0] in self.selves
+        return bool(method and not method.decorator_list and not with_self)
 
     def _of_attribute(self, node: ast.Attribute) -> Iterator[str]:
         paths = self.paths(node)
         if isinstance(node.ctx, ast.Load):
             if any(is_module(path) for path in paths) and node not in self.aliases:
                 yield f"hands on {ast.unparse(node)}, a module"
+            yield from self._handed_on(node, paths)
+            if self._is_unbound(node):
+                yield f"uses {ast.unparse(node)} with an object of any kind"
             for path in sorted(paths):
                 known = is_module(path) or allowed(path)
                 if not known and not self._holds(path):
@@ -248,12 +269,12 @@ class Reading:
 
     def _is_own(self, node: ast.Attribute) -> bool:
         """Whether an attribute that is assigned is one of the script's own objects', or of its arguments."""
-        owned = node.value in self.selves or _root(node) in self.arguments
+        owned = node.value in self.selves or nodes.root(node) in self.arguments
         return owned or (node.attr in self.attributes and node.attr not in NAMES["attribute"])
 
     def _stands_for_something(self, node: ast.Attribute) -> bool:
         """Whether an attribute is not one of an argument of the script's, nor of a name that is defined nowhere."""
-        root = _root(node)
+        root = nodes.root(node)
         if isinstance(node.value, ast.Name) and root in self.arguments:
             return node.attr.startswith("_")
         known = root is None or root in self.own or root in self.modules or hasattr(builtins, root)
@@ -288,39 +309,3 @@ class Reading:
 
     def _is_environ(self, node: ast.expr) -> bool:
         return "os.environ" in self.paths(node)
-
-
-def _defined(body: list[ast.stmt]) -> set[str]:
-    """Return what the body of a class defines: methods, classes and variables."""
-    names = {part.name for part in body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
-    for part in body:
-        targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
-        names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return names
-
-
-def _names_option(call: ast.Call) -> bool:
-    """Whether a call names an option of the command line, by whatever name add_argument goes."""
-    first = call.args[0] if call.args else None
-    return isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value.startswith("--")
-
-
-def _inner(node: ast.Attribute) -> Iterable[ast.AST]:
-    """Return the parts of a dotted name, which is looked at as a whole."""
-    part = node.value
-    while isinstance(part, ast.Attribute):
-        yield part
-        part = part.value
-    yield part
-
-
-def _last(function: ast.expr) -> str | None:
-    """Return the last name of what is called."""
-    return getattr(function, "attr", None) or getattr(function, "id", None)
-
-
-def _root(node: ast.AST) -> str | None:
-    """Return the name that a dotted name begins with; None for anything else."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None

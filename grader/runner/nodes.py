@@ -38,3 +38,30 @@ def root(node: ast.AST) -> str | None:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
+
+
+def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
+    """Return the node that each node is a part of."""
+    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+
+
+def own_objects(method: ast.FunctionDef) -> set[ast.AST]:
+    """Return the uses of self, or cls, in a method, where it is the first parameter and nothing else has its name."""
+    first = method.args.args[0].arg if method.args.args else ""
+    inside = list(ast.walk(method))
+    names = [node for node in inside if isinstance(node, ast.Name) and node.id == first]
+    parameters = [node for node in inside if isinstance(node, ast.arg) and node.arg == first]
+    bound_again = len(parameters) > 1 or not all(isinstance(name.ctx, ast.Load) for name in names)
+    return set() if first not in ("self", "cls") or bound_again else set(names)
+
+
+def hides(node: ast.AST, parent: ast.AST) -> str | None:
+    """Say by which way of writing, that no plain script needs, a node hides what a name stands for, if so."""
+    match node, parent:
+        case ((ast.Import() | ast.ImportFrom()), ast.ClassDef()):
+            return "imports in the body of a class"
+        case ast.MatchClass(_, [_, *_]), _:
+            return "matches attributes by position"
+        case ast.AugAssign(ast.Attribute(_, "environ")), _:
+            return "changes all of os.environ"
+    return None

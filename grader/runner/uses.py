@@ -7,11 +7,11 @@ judged by its name. What is not on the list is no fault: a person looks at it.
 
 import ast
 import builtins
-import re
 from collections.abc import Iterator
 
 from grader.runner import calls, nodes, texts
 from grader.runner.allowlist import BUILTIN, NAMES, VALUES, allowed, is_module
+from grader.runner.owned import Owned
 
 # Not even a variable may be called so: reading cannot tell when it is there, and when the built-in function is.
 POWERFUL = {
@@ -19,10 +19,9 @@ POWERFUL = {
     *("eval", "exec", "globals", "locals", "memoryview"),
 }
 ALIASES = 20  # of one thing, each of another one, that are followed
-NAMING = {"add_argument", "set_defaults", "namedtuple", "SimpleNamespace", "Namespace", "Enum", "update"}  # attributes
-NAMING |= {"TensorFlowKerasState", "TensorFlowState"}
+# Classes that look up an attribute by a text that a class of the script's could set.
+CLOSED = {"contextlib.redirect_stderr", "contextlib.redirect_stdout", "warnings.catch_warnings"}
 UNREADABLE = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)  # nothing that a training script does
-OPTION = re.compile(r"--[a-z][a-z0-9-]{0,40}")
 
 
 def out_of_place(tree: ast.Module) -> list[tuple[int, str]]:
@@ -36,18 +35,10 @@ class Reading:
     def __init__(self, tree: ast.Module):
         """Look through a script, whose depth the caller has limited."""
         self.nodes = list(ast.walk(tree))
+        self.parents = nodes.parents(tree)
         self.modules: dict[str, set[str]] = {}  # name -> dotted paths of modules, or of what they hold
         self._note_imports()
-        self.methods = self._own_methods()
-        self.selves = {
-            name
-            for method in self.methods.values()
-            for name in ast.walk(method)
-            if isinstance(name, ast.Name) and name.id in ("self", "cls")
-        }
-        self.own = self._own_names()
-        self.attributes = self._own_attributes()
-        self.arguments = set(self._parsed_arguments())
+        self.own = Owned(self.nodes, self.paths)
         self.aliases: set[ast.AST] = set()  # values that are given a name, by which reading follows them
         self.settled = self._note_aliases()
         self.called: dict[ast.AST, ast.Call] = {node.func: node for node in self.nodes if isinstance(node, ast.Call)}
@@ -70,15 +61,18 @@ class Reading:
         pairs = [
             (target.id, node.value)
             for node in self.nodes
-            if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr)
+            if isinstance(node, ast.Assign | ast.AnnAssign)
             and isinstance(node.value, ast.Attribute | ast.Name)
+            and not isinstance(self.parents[node], ast.ClassDef)
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-            if isinstance(target, ast.Name)
+            if isinstance(target, ast.Name) and len(getattr(node, "targets", [target])) == 1
         ]
         self.aliases.update(value for _, value in pairs)
         # What is unpacked is no module: a variable has the module's name.
         self.aliases.update(
-            node.value for node in self.nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
+            node.value
+            for node in self.nodes
+            if isinstance(node, ast.Assign) and all(isinstance(target, ast.Tuple) for target in node.targets)
         )
         for _ in range(ALIASES):
             before = sum(map(len, self.modules.values()))
@@ -89,43 +83,6 @@ class Reading:
             if sum(map(len, self.modules.values())) == before:
                 return True
         return not pairs
-
-    def _own_methods(self) -> dict[tuple[str, str], ast.FunctionDef]:
-        """Return the methods of the script's classes, by the names of both."""
-        classes = [node for node in self.nodes if isinstance(node, ast.ClassDef)]
-        pairs = ((node, part) for node in classes for part in node.body)
-        return {(node.name, part.name): part for node, part in pairs if isinstance(part, ast.FunctionDef)}
-
-    def _own_names(self) -> set[str]:
-        """Return the names of variables, functions, classes and parameters of the script."""
-        names = {node.id for node in self.nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-        names |= {node.name for node in self.nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        names |= {node.arg for node in self.nodes if isinstance(node, ast.arg)}
-        names |= {node.name for node in self.nodes if isinstance(node, ast.ExceptHandler) and node.name}
-        return names | {node.name for node in self.nodes if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name}
-
-    def _own_attributes(self) -> set[str]:
-        """Return the attributes that the script gives to objects, as far as that can be read."""
-        names = {node.attr for node in self.nodes if isinstance(node, ast.Attribute) and node.value in self.selves}
-        for node in self.nodes:
-            if isinstance(node, ast.ClassDef):
-                names |= nodes.defined(node.body)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and OPTION.fullmatch(node.value):
-                names.add(node.value.lstrip("-").replace("-", "_"))  # argparse may get it by way of a table
-            elif isinstance(node, ast.Call) and (nodes.last(node.func) in NAMING or nodes.names_option(node)):
-                names |= {word.arg for word in node.keywords if word.arg}
-                for text in (each for given in [*node.args, *node.keywords] for each in ast.walk(given)):
-                    if isinstance(text, ast.Constant) and isinstance(text.value, str) and len(text.value) < 200:
-                        names |= {part.lstrip("-").replace("-", "_") for part in text.value.replace(",", " ").split()}
-        return {name for name in names if name.isidentifier()}
-
-    def _parsed_arguments(self) -> Iterator[str]:
-        """Yield the names that hold what argparse returned."""
-        for node in self.nodes:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                function = node.value.func
-                if isinstance(function, ast.Attribute) and function.attr == "parse_args":
-                    yield from (target.id for target in node.targets if isinstance(target, ast.Name))
 
     def paths(self, node: ast.AST) -> set[str]:
         """Return what a name or a dotted name may stand for, if it begins with something imported."""
@@ -157,11 +114,11 @@ class Reading:
             case "type", [_]:
                 return not call.keywords
             case "vars" | "setattr", [ast.Name(owner), *_]:
-                return owner in self.arguments
+                return owner in self.own.arguments
             case "getattr", [owner, ast.Constant(str()), *_]:
                 return True
-            case "getattr", [owner, ast.Attribute(ast.Name(name)), *_]:
-                return name in self.arguments and bool(self.paths(owner) or nodes.root(owner) in self.arguments)
+            case "getattr", [owner, ast.Attribute(ast.Name(name)), *_]:  # which what runs it limits: see recorder
+                return name in self.own.arguments and bool(self.paths(owner))
         return False
 
     # --- reasons ---
@@ -176,6 +133,9 @@ class Reading:
                     yield getattr(node, "lineno", 0), reason
 
     def _of(self, node: ast.AST) -> Iterator[str]:
+        hidden = nodes.hides(node, self.parents.get(node, node))
+        if hidden:
+            yield hidden
         match node:
             case ast.Import(names):
                 yield from (
@@ -189,8 +149,8 @@ class Reading:
                 yield from self._of_attribute(node)
             case ast.FunctionDef(name) if name.startswith("__") and name not in NAMES["dunder"]:
                 yield f"defines {name}"
-            case ast.ClassDef(_, _, _, body):
-                yield from (f"defines {name} anew" for name in sorted(nodes.defined(body) & NAMES["state"]))
+            case ast.ClassDef():
+                yield from self._of_class(node)
             case ast.Call():
                 yield from self._of_call(node)
             case ast.Constant(str(text)):
@@ -201,6 +161,16 @@ class Reading:
                 yield from (f"uses .{name}" for name in names if not self._may_use(name))
             case _ if isinstance(node, UNREADABLE):
                 yield "uses async"
+
+    def _of_class(self, node: ast.ClassDef) -> Iterator[str]:
+        names = nodes.defined(node.body)
+        yield from (f"defines {name} anew" for name in sorted(names & NAMES["state"]))
+        methods = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+        if self.own.inherits(node):
+            private = {name for name in names - methods - NAMES["dunder"] if name.startswith("_")}
+            yield from (f"defines {name} anew" for name in sorted(private))
+        for path in sorted(path for base in node.bases for path in self.paths(base) & CLOSED):
+            yield f"inherits from {path}"
 
     def _of_text(self, text: str) -> Iterator[str]:
         yield from texts.mentions(text)
@@ -227,18 +197,18 @@ class Reading:
             elif isinstance(node.ctx, ast.Load):
                 yield from self._handed_on(node, paths)
                 yield from (f"uses {path}" for path in sorted(paths) if not allowed(path))
-        elif name in POWERFUL or (name not in self.own and name not in BUILTIN and hasattr(builtins, name)):
+        elif name in POWERFUL or (name not in self.own.names and name not in BUILTIN and hasattr(builtins, name)):
             yield f"uses {name}"
 
     def _handed_on(self, node: ast.AST, paths: set[str]) -> Iterator[str]:
         if node not in self.called and node not in self.aliases:
-            yield from (f"hands on {path}" for path in sorted(paths & calls.LIMITED.keys()))
+            yield from (f"hands on {path}" for path in sorted(paths & calls.LIMITED))
 
     def _is_unbound(self, node: ast.Attribute) -> bool:
         """Whether a method is taken out of its class, but to be called with self: its object may be any."""
         owner = node.value.id if isinstance(node.value, ast.Name) else ""
-        method, call = self.methods.get((owner, node.attr)), self.called.get(node)
-        with_self = call and call.args and call.args[0] in self.selves
+        method, call = self.own.methods.get((owner, node.attr)), self.called.get(node)
+        with_self = call and call.args and call.args[0] in self.own.selves
         return bool(method and not method.decorator_list and not with_self)
 
     def _of_attribute(self, node: ast.Attribute) -> Iterator[str]:
@@ -247,6 +217,8 @@ class Reading:
             if any(is_module(path) for path in paths) and node not in self.aliases:
                 yield f"hands on {ast.unparse(node)}, a module"
             yield from self._handed_on(node, paths)
+            if node.attr in calls.PARSERS and node not in self.called:
+                yield f"hands on {node.attr}()"
             if self._is_unbound(node):
                 yield f"uses {ast.unparse(node)} with an object of any kind"
             for path in sorted(paths):
@@ -269,15 +241,18 @@ class Reading:
 
     def _is_own(self, node: ast.Attribute) -> bool:
         """Whether an attribute that is assigned is one of the script's own objects', or of its arguments."""
-        owned = node.value in self.selves or nodes.root(node) in self.arguments
-        return owned or (node.attr in self.attributes and node.attr not in NAMES["attribute"])
+        owned = node.value in self.own.selves or nodes.root(node) in self.own.arguments
+        named = (
+            node.attr in self.own.attributes and node.attr not in NAMES["attribute"] and not node.attr.startswith("_")
+        )
+        return owned or named
 
     def _stands_for_something(self, node: ast.Attribute) -> bool:
         """Whether an attribute is not one of an argument of the script's, nor of a name that is defined nowhere."""
         root = nodes.root(node)
-        if isinstance(node.value, ast.Name) and root in self.arguments:
+        if isinstance(node.value, ast.Name) and root in self.own.arguments:
             return node.attr.startswith("_")
-        known = root is None or root in self.own or root in self.modules or hasattr(builtins, root)
+        known = root is None or root in self.own.names or root in self.modules or hasattr(builtins, root)
         return known or node.attr.startswith("_")
 
     def _holds(self, path: str) -> bool:
@@ -296,8 +271,8 @@ class Reading:
         if name.startswith("__"):
             return name in NAMES["dunder"]
         if name.startswith("_"):
-            return name in NAMES["private"] or owner in self.selves
-        return name in NAMES["attribute"] or name in VALUES or name in self.attributes
+            return name in NAMES["private"] or (owner in self.own.selves and name in self.own.private)
+        return name in NAMES["attribute"] or name in VALUES or name in self.own.attributes
 
     def _of_call(self, call: ast.Call) -> Iterator[str]:
         match call.func, call.args:
@@ -305,7 +280,12 @@ class Reading:
                 yield from self._of_attribute(ast.Attribute(owner, name, ast.Load()))
             case ast.Attribute(owner, "get" | "setdefault" | "pop"), [first, *_] if self._is_environ(owner):
                 yield from texts.of_variable(first)
-        yield from calls.lets_in(call, self.paths(call.func))
+            case ast.Attribute(owner, "update"), given if self._is_environ(owner):
+                names = [key for each in given for key in (each.keys if isinstance(each, ast.Dict) else [each])]
+                names += [ast.Constant(word.arg) if word.arg else word.value for word in call.keywords]
+                for name in names:
+                    yield from texts.of_variable(name or call)
+        yield from calls.lets_in(call, self.paths, self.parents)
 
     def _is_environ(self, node: ast.expr) -> bool:
         return "os.environ" in self.paths(node)

@@ -5,6 +5,7 @@ and a Lambda layer may bring its code with it. None of these has honest use in a
 """
 
 import importlib
+import logging
 import pickle
 import sys
 import types
@@ -42,11 +43,23 @@ class _Modules:
             CodeInDataError: it is another one.
         """
         if name == "__main__":
-            own = {key: value for key, value in vars(sys.modules[name]).items() if isinstance(value, type)}
-            return types.SimpleNamespace(**{key: kind for key, kind in own.items() if kind.__module__ == name})
+            return types.SimpleNamespace(**_own_classes())
         if name.split(".")[0] not in KERAS:
             raise CodeInDataError(f"A configuration names something in the module {name}: it is not loaded here.")
-        return importlib.import_module(name)
+        module = vars(importlib.import_module(name))
+        return types.SimpleNamespace(**{key: value for key, value in module.items() if _is_public(key, value)})
+
+
+def _is_public(name: str, value: Any) -> bool:
+    """Whether a name in a module is that of a class or a function of a package that configurations may name."""
+    made_in = str(getattr(value, "__module__", "")).split(".")[0]
+    return made_in in KERAS and isinstance(value, type | types.FunctionType) and not name.startswith("_")
+
+
+def _own_classes() -> dict[str, type]:
+    """Return the classes that the script itself defines."""
+    kinds = {name: value for name, value in vars(sys.modules["__main__"]).items() if isinstance(value, type)}
+    return {name: kind for name, kind in kinds.items() if kind.__module__ == "__main__"}
 
 
 def close() -> None:
@@ -54,13 +67,14 @@ def close() -> None:
     sys.addaudithook(_heard)
     serialization_lib.importlib = _Modules
     generic_utils.func_load = _no_code
+    logging._STYLES.pop("{", None)  # a format that reads attributes of a record's objects
 
 
 def _heard(event: str, details: tuple[Any, ...]) -> None:
     """Refuse an unpickler what is no plain value; an audit hook cannot be taken away again (PEP 578)."""
     if event == "pickle.find_class":
         module, name = details
-        own = module == "__main__" and "." not in name
+        own = module == "__main__" and name in _own_classes()
         if not own and name not in PLAIN.get(module, ()):
             raise pickle.UnpicklingError(f"A pickle names {module}.{name}: only plain values are unpickled here.")
 

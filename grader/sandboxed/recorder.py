@@ -7,7 +7,7 @@ linear, so the projection of a mean is the mean of the projections.
 import argparse
 import builtins
 import inspect
-import json
+import json.encoder
 import linecache
 import mmap
 import sys
@@ -28,6 +28,9 @@ from grader.facts import ARGUMENTS, Error, Recorded
 DIRECTIONS = np.random.default_rng(0).standard_normal((16, 2**18))
 
 
+# Python's encoder of JSON, as it is written in C: no script can change that, as it could change the module's functions.
+_TEXT = json.encoder.c_encode_basestring_ascii  # type: ignore[attr-defined]
+ENCODE = json.encoder.c_make_encoder(None, None, _TEXT, None, ": ", ", ", False, False, True)  # type: ignore[attr-defined]
 SALT = 0x5E3779B1  # any odd number: hashes then differ in all that scripts make of them
 
 
@@ -93,7 +96,7 @@ class Recorder(Generic[Recorded]):
         sys.argv = [self.script, *arguments]
         del sys.path[0]
         main = types.ModuleType("__main__")
-        vars(main).update(self.names, __file__=self.script, __builtins__=builtins)
+        vars(main).update(self.names, getattr=named, __file__=self.script, __builtins__=builtins)
         sys.modules["__main__"] = main
         try:
             exec(compile("".join(linecache.getlines(self.script)), self.script, "exec", dont_inherit=True), vars(main))
@@ -108,7 +111,7 @@ class Recorder(Generic[Recorded]):
 
     def encoded(self) -> str:
         """Return the facts as JSON, as far as they are known. Python's own encoder has NaN, which weights may hold."""
-        return json.dumps(msgspec.to_builtins(self.facts, enc_hook=plain))
+        return "".join(ENCODE(msgspec.to_builtins(self.facts, enc_hook=plain), 0))
 
 
 def plain(value: Any) -> Any:
@@ -147,6 +150,18 @@ def _refused_arguments(error: BaseException) -> str | None:
             if frame.f_code is argparse.ArgumentParser.error.__code__:
                 return str(frame.f_locals["message"])[:2000]
     return None
+
+
+def named(owner: Any, name: str, *default: Any) -> Any:
+    """Return what getattr() does, in a script: reading cannot tell what an attribute is that a text names.
+
+    Raises:
+        AttributeError: it is private, or a module.
+    """
+    found = getattr(owner, name, *default)
+    if name.startswith("_") or isinstance(found, types.ModuleType):
+        raise AttributeError(f"A script looks up {name}: it may use neither private attributes nor modules by a text.")
+    return found
 
 
 def salted_hash(rank: int) -> Callable[[object], int]:

@@ -1,0 +1,116 @@
+"""What is a script's own: its names, methods, attributes and arguments, as far as reading can tell."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+
+from grader.runner import nodes
+
+NAMING = {"add_argument", "set_defaults", "namedtuple", "SimpleNamespace", "Namespace", "Enum", "update"}  # attributes
+NAMING |= {"TensorFlowKerasState", "TensorFlowState"}
+OPTION = re.compile(r"--[a-z][a-z0-9-]{0,40}")
+PARSERS = {"argparse.ArgumentParser", "course.mobilenet.flags"}  # what makes a parser of arguments
+
+
+class Owned:
+    """What a script defines.
+
+    Attributes:
+        methods: of its classes, by the names of class and method.
+        selves: the uses of self and cls that stand for an object, or a class, of its own.
+        names: of variables, functions, classes and parameters.
+        attributes: that it gives to objects, as far as that can be read.
+        private: those of them that begin with an underscore, of objects of its own classes.
+        arguments: the variables that hold what argparse returned, and nothing else at any time.
+    """
+
+    def __init__(self, nodes_: list[ast.AST], paths: Callable[[ast.AST], set[str]]):
+        """Look through the nodes of a script; paths says what a node may stand for, if that is imported."""
+        self.nodes, self.paths = nodes_, paths
+        self.methods = self._methods()
+        self.selves = {name for method in self.methods.values() for name in nodes.own_objects(method)}
+        self.names = self._names()
+        self.attributes = self._attributes()
+        self.private = self._private()
+        self.arguments = set(self._arguments())
+
+    def _methods(self) -> dict[tuple[str, str], ast.FunctionDef]:
+        """Return the methods of the script's classes, by the names of both."""
+        classes = [node for node in self.nodes if isinstance(node, ast.ClassDef)]
+        pairs = ((node, part) for node in classes for part in node.body)
+        return {(node.name, part.name): part for node, part in pairs if isinstance(part, ast.FunctionDef)}
+
+    def _names(self) -> set[str]:
+        """Return the names of variables, functions, classes and parameters of the script."""
+        names = {node.id for node in self.nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+        names |= {node.name for node in self.nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        names |= {node.arg for node in self.nodes if isinstance(node, ast.arg)}
+        names |= {node.name for node in self.nodes if isinstance(node, ast.ExceptHandler) and node.name}
+        return names | {node.name for node in self.nodes if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name}
+
+    def _attributes(self) -> set[str]:
+        """Return the attributes that the script gives to objects, as far as that can be read."""
+        names = {node.attr for node in self.nodes if isinstance(node, ast.Attribute) and node.value in self.selves}
+        for node in self.nodes:
+            if isinstance(node, ast.ClassDef):
+                names |= nodes.defined(node.body)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and OPTION.fullmatch(node.value):
+                names.add(node.value.lstrip("-").replace("-", "_"))  # argparse may get it by way of a table
+            elif isinstance(node, ast.Call) and (nodes.last(node.func) in NAMING or nodes.names_option(node)):
+                names |= {word.arg for word in node.keywords if word.arg}
+                for text in (each for given in [*node.args, *node.keywords] for each in ast.walk(given)):
+                    if isinstance(text, ast.Constant) and isinstance(text.value, str) and len(text.value) < 200:
+                        names |= {part.lstrip("-").replace("-", "_") for part in text.value.replace(",", " ").split()}
+        return {name for name in names if name.isidentifier()}
+
+    def _private(self) -> set[str]:
+        """Return the private attributes that the script gives to objects of its own classes."""
+        stored = {
+            node.attr
+            for node in self.nodes
+            if isinstance(node, ast.Attribute) and node.value in self.selves and isinstance(node.ctx, ast.Store)
+        }
+        methods = {name for _, name in self.methods}
+        variables = {
+            name
+            for node in self.nodes
+            if isinstance(node, ast.ClassDef) and not self.inherits(node)
+            for name in nodes.defined(node.body)
+        }
+        return stored | methods | variables
+
+    def _arguments(self) -> Iterator[str]:
+        """Yield the names that hold what argparse returned, and nothing else at any time."""
+        parsers = {name for name in self.names if self._holds_only(name, self._is_parser)}
+        for name in self.names:
+            if self._holds_only(name, lambda value: self._is_parsed(value, parsers)):
+                yield name
+
+    def _holds_only(self, name: str, kind: Callable[[ast.AST], bool]) -> bool:
+        """Whether a variable is assigned nothing but values of a kind, and not bound in another way."""
+        values = [
+            node.value
+            for node in self.nodes
+            if isinstance(node, ast.Assign) and len(node.targets) == 1
+            if isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
+        ]
+        stored = [node for node in self.nodes if isinstance(node, ast.Name) and node.id == name]
+        stores = sum(not isinstance(node.ctx, ast.Load) for node in stored)
+        parameter = any(isinstance(node, ast.arg) and node.arg == name for node in self.nodes)
+        return bool(values) and stores == len(values) and not parameter and all(map(kind, values))
+
+    def _is_parser(self, value: ast.AST) -> bool:
+        return isinstance(value, ast.Call) and bool(self.paths(value.func) & PARSERS)
+
+    def _is_parsed(self, value: ast.AST, parsers: set[str]) -> bool:
+        match value:
+            case ast.Call(ast.Attribute(ast.Name(parser), "parse_args")):
+                return parser in parsers
+            case ast.Call(ast.Attribute(made, "parse_args")):
+                return self._is_parser(made)
+        return False
+
+    def inherits(self, node: ast.ClassDef) -> bool:
+        """Whether a class inherits from one that is not the script's."""
+        own = {other.name for other in self.nodes if isinstance(other, ast.ClassDef)}
+        return not all(isinstance(base, ast.Name) and base.id in own for base in node.bases)

@@ -283,8 +283,8 @@ class Reading:
             case ast.Attribute(owner, "update"), given if self._is_environ(owner):
                 names = [key for each in given for key in (each.keys if isinstance(each, ast.Dict) else [each])]
                 names += [ast.Constant(word.arg) if word.arg else word.value for word in call.keywords]
-                for name in names:
-                    yield from texts.of_variable(name or call)
+                for variable in names:
+                    yield from texts.of_variable(variable or call)
         yield from calls.lets_in(call, self.paths, self.parents)
 
     def _is_environ(self, node: ast.expr) -> bool:

@@ -53,7 +53,7 @@ class Store:
         """Keep a verdict, whole or not at all. One that says not_graded is not kept: it is worth another try."""
         if verdict["report"]["status"] == "not_graded":
             return
-        partial = self.folder / f"{name}.{os.getpid()}"
+        partial = self.folder / f"{name}.{os.getpid()}.{threading.get_ident()}"
         partial.write_text(json.dumps(verdict))
         partial.replace(self.folder / f"{name}.json")
 

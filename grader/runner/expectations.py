@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]
             f"{rank.where}: the solution itself did not run: {rank.error or (rank.stderr or rank.stdout)[-2000:]}"
         )
     store.mkdir(parents=True, exist_ok=True)
-    partial = kept.with_suffix(f".{os.getpid()}")
+    partial = kept.with_suffix(f".{os.getpid()}.{threading.get_ident()}")  # others may be about to keep the same
     partial.write_bytes(msgspec.msgpack.encode(ran))
     partial.replace(kept)
     return ran

@@ -86,7 +86,7 @@ LYING = (
     Hostile("patches hvd", inside("hvd.DistributedOptimizer = lambda opt: opt", SOLUTION), "own gradient", REVIEW),
     Hostile("patches tf", inside("tf.GradientTape.gradient = None", SOLUTION), r"model\.fit\(\nTypeError: 'NoneType' object is not callable", REVIEW),
     # The rank ends by itself, but cannot report.
-    Hostile("patches json", inside("import json\njson.dumps = lambda *a, **k: ''", SOLUTION), "exit status 0", REVIEW),
+    Hostile("patches json", inside("import json\njson.dumps = lambda *a, **k: ''", SOLUTION), r"replaces json\.dumps", REVIEW),
     Hostile("patches the recorder", inside("from grader.sandboxed import recorder\nrecorder.Recorder.note = None", SOLUTION), r"(?s)return tf\.keras\.Model\(inputs.*TypeError: 'NoneType' object is not callable", REVIEW),
     Hostile("finds the recorder by gc", inside("import gc\nfound = [o for o in gc.get_objects() if type(o).__name__ == 'HorovodRecorder']", SOLUTION), "imports gc", REVIEW),
     Hostile("finds the recorder by frames", inside("import sys\nframe = sys._getframe()", SOLUTION), r"uses sys\._getframe", REVIEW),

@@ -3,6 +3,9 @@
 import ast
 from collections.abc import Iterable
 
+# Of methods, by which the first parameter stays an object of the class, or the class.
+DECORATORS = "property", "classmethod", "setter", "cached_property", "abstractmethod", "function", "override"
+
 
 def defined(body: list[ast.stmt]) -> set[str]:
     """Return what the body of a class defines: methods, classes and variables."""
@@ -47,12 +50,15 @@ def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
 
 def own_objects(method: ast.FunctionDef) -> set[ast.AST]:
     """Return the uses of self, or cls, in a method, where it is the first parameter and nothing else has its name."""
-    first = method.args.args[0].arg if method.args.args else ""
+    parameters = [*method.args.posonlyargs, *method.args.args]
+    first = parameters[0].arg if parameters else ""
     inside = list(ast.walk(method))
     names = [node for node in inside if isinstance(node, ast.Name) and node.id == first]
-    parameters = [node for node in inside if isinstance(node, ast.arg) and node.arg == first]
-    bound_again = len(parameters) > 1 or not all(isinstance(name.ctx, ast.Load) for name in names)
-    return set() if first not in ("self", "cls") or bound_again else set(names)
+    bound = [node for node in inside if first in (getattr(node, "arg", None), getattr(node, "name", None))]
+    bound = [node for node in bound if not isinstance(node, ast.keyword)]
+    bound_again = len(bound) > 1 or not all(isinstance(name.ctx, ast.Load) for name in names)
+    decorated = any(last(each) not in DECORATORS for each in method.decorator_list)
+    return set() if first not in ("self", "cls") or bound_again or decorated else set(names)
 
 
 def hides(node: ast.AST, parent: ast.AST) -> str | None:

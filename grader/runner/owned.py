@@ -6,9 +6,18 @@ from collections.abc import Callable, Iterator
 
 from grader.runner import nodes
 
-NAMING = {"add_argument", "set_defaults", "namedtuple", "SimpleNamespace", "Namespace", "Enum", "update"}  # attributes
+NAMING = {
+    "add_argument",
+    "set_defaults",
+    "namedtuple",
+    "SimpleNamespace",
+    "Namespace",
+    "Enum",
+    "update",
+    "dict",
+}  # attributes
 NAMING |= {"TensorFlowKerasState", "TensorFlowState"}
-OPTION = re.compile(r"--[a-z][a-z0-9-]{0,40}")
+OPTION = re.compile(r"(--)?[a-z][a-z0-9_-]{0,40}")
 PARSERS = {"argparse.ArgumentParser", "course.mobilenet.flags"}  # what makes a parser of arguments
 
 
@@ -19,6 +28,7 @@ class Owned:
         methods: of its classes, by the names of class and method.
         selves: the uses of self and cls that stand for an object, or a class, of its own.
         names: of variables, functions, classes and parameters.
+        otherwise: those of them that are bound by something else than an assignment or a loop.
         attributes: that it gives to objects, as far as that can be read.
         private: those of them that begin with an underscore, of objects of its own classes.
         arguments: the variables that hold what argparse returned, and nothing else at any time.
@@ -30,6 +40,7 @@ class Owned:
         self.methods = self._methods()
         self.selves = {name for method in self.methods.values() for name in nodes.own_objects(method)}
         self.names = self._names()
+        self.otherwise = self._names_otherwise()
         self.attributes = self._attributes()
         self.private = self._private()
         self.arguments = set(self._arguments())
@@ -43,7 +54,11 @@ class Owned:
     def _names(self) -> set[str]:
         """Return the names of variables, functions, classes and parameters of the script."""
         names = {node.id for node in self.nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-        names |= {node.name for node in self.nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        return names | self._names_otherwise()
+
+    def _names_otherwise(self) -> set[str]:
+        """Return the names that are bound by something else than an assignment or a loop."""
+        names = {node.name for node in self.nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         names |= {node.arg for node in self.nodes if isinstance(node, ast.arg)}
         names |= {node.name for node in self.nodes if isinstance(node, ast.ExceptHandler) and node.name}
         return names | {node.name for node in self.nodes if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name}
@@ -96,11 +111,14 @@ class Owned:
         ]
         stored = [node for node in self.nodes if isinstance(node, ast.Name) and node.id == name]
         stores = sum(not isinstance(node.ctx, ast.Load) for node in stored)
-        parameter = any(isinstance(node, ast.arg) and node.arg == name for node in self.nodes)
-        return bool(values) and stores == len(values) and not parameter and all(map(kind, values))
+        return bool(values) and stores == len(values) and name not in self.otherwise and all(map(kind, values))
 
     def _is_parser(self, value: ast.AST) -> bool:
-        return isinstance(value, ast.Call) and bool(self.paths(value.func) & PARSERS)
+        return isinstance(value, ast.Call) and self.imported(value.func) and bool(self.paths(value.func) & PARSERS)
+
+    def imported(self, node: ast.AST) -> bool:
+        """Whether what a dotted name begins with is bound by imports alone."""
+        return nodes.root(node) not in self.names
 
     def _is_parsed(self, value: ast.AST, parsers: set[str]) -> bool:
         match value:

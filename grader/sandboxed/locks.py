@@ -1,18 +1,24 @@
-"""Close the ways by which data become code, since the judge reads a script's text and not its data.
+"""Close the ways by which data and texts become code, since the judge reads a script's text and not its data.
 
 Unpickling finds functions by their names, Keras builds layers from configurations that name any function of any module,
 and a Lambda layer may bring its code with it. None of these has honest use in a lesson; plain values still pass.
 """
 
+import functools
 import importlib
+import linecache
 import logging
 import pickle
+import secrets
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 from keras.src.saving import serialization_lib
+from keras.src.saving.legacy import serialization
 from keras.src.utils import generic_utils
+from tensorflow.python.autograph.pyct import loader
 
 # What a pickle may name: kinds of plain values, and what NumPy makes its arrays with.
 PLAIN = {
@@ -67,7 +73,44 @@ def close() -> None:
     sys.addaudithook(_heard)
     serialization_lib.importlib = _Modules
     generic_utils.func_load = _no_code
+    for library in (serialization_lib, serialization):
+        _narrow(library.deserialize_keras_object)
+    loader.load_source = _load_source
     logging._STYLES.pop("{", None)  # a format that reads attributes of a record's objects
+
+
+def _narrow(deserialize: Callable[..., Any]) -> None:
+    """Let a function of Keras', wherever that has it, find no more than classes and functions of Keras' by a text."""
+
+    @functools.wraps(deserialize)
+    def narrowed(*args: Any, **kwargs: Any) -> Any:
+        return deserialize(*map(_public, args), **{name: _public(value) for name, value in kwargs.items()})
+
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] in KERAS and getattr(module, deserialize.__name__, None) is deserialize:
+            setattr(module, deserialize.__name__, narrowed)
+
+
+def _public(value: Any) -> Any:
+    """Return what is public in all that a module has, if the value is that; any other value as it is."""
+    if not (isinstance(value, dict) and "__builtins__" in value):
+        return value
+    return {key: held for key, held in value.items() if _is_public(key, held)}
+
+
+def _load_source(source: str, delete_on_exit: bool) -> tuple[types.ModuleType, str]:
+    """Load what AutoGraph has converted, from memory: AutoGraph's own function does so from a file that all can write.
+
+    It stands in for that function, which returns the module and the name of its file, too.
+    """
+    name = f"__autograph_generated_{len(sys.modules)}_{secrets.token_hex(4)}"
+    file = f"/{name}.py"
+    module = types.ModuleType(name)
+    module.__file__ = file
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec", dont_inherit=True), vars(module))
+    sys.modules[name] = module
+    return module, file
 
 
 def _heard(event: str, details: tuple[Any, ...]) -> None:

@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 
 from grader.facts import ARGUMENTS, Error, Recorded
+from grader.sandboxed import by_text
 
 # Directions for as many values as the lesson's smallest network has; more values use them over again.
 # Made here, once, so that the ranks, which are forks, share them.
@@ -96,7 +97,7 @@ class Recorder(Generic[Recorded]):
         sys.argv = [self.script, *arguments]
         del sys.path[0]
         main = types.ModuleType("__main__")
-        vars(main).update(self.names, getattr=named, __file__=self.script, __builtins__=builtins)
+        vars(main).update(self.names, **by_text.FUNCTIONS, __file__=self.script, __builtins__=builtins)
         sys.modules["__main__"] = main
         try:
             exec(compile("".join(linecache.getlines(self.script)), self.script, "exec", dont_inherit=True), vars(main))
@@ -150,18 +151,6 @@ def _refused_arguments(error: BaseException) -> str | None:
             if frame.f_code is argparse.ArgumentParser.error.__code__:
                 return str(frame.f_locals["message"])[:2000]
     return None
-
-
-def named(owner: Any, name: str, *default: Any) -> Any:
-    """Return what getattr() does, in a script: reading cannot tell what an attribute is that a text names.
-
-    Raises:
-        AttributeError: it is private, or a module.
-    """
-    found = getattr(owner, name, *default)
-    if name.startswith("_") or isinstance(found, types.ModuleType):
-        raise AttributeError(f"A script looks up {name}: it may use neither private attributes nor modules by a text.")
-    return found
 
 
 def salted_hash(rank: int) -> Callable[[object], int]:

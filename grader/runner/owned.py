@@ -15,7 +15,7 @@ NAMING = {
     "Enum",
     "update",
     "dict",
-}  # attributes
+}  # attributes, by its arguments
 NAMING |= {"TensorFlowKerasState", "TensorFlowState"}
 OPTION = re.compile(r"(--)?[a-z][a-z0-9_-]{0,40}")
 PARSERS = {"argparse.ArgumentParser", "course.mobilenet.flags"}  # what makes a parser of arguments

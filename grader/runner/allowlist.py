@@ -3,6 +3,7 @@
 import argparse
 import builtins
 import collections
+import contextlib
 import csv
 import datetime
 import decimal
@@ -36,7 +37,7 @@ KINDS: tuple[type, ...] = (
     *(collections.deque, csv.DictWriter, datetime.datetime, datetime.timedelta, decimal.Decimal, enum.Enum),
     *(fractions.Fraction, futures.Executor, futures.Future, logging.Logger, logging.StreamHandler, logging.Formatter),
     *(queue.Queue, random.Random, re.Pattern, re.Match, threading.Thread, threading.Event, threading.Condition),
-    *(itertools.chain, tempfile.TemporaryDirectory),
+    *(itertools.chain, tempfile.TemporaryDirectory, contextlib.ExitStack),
 )
 # Besides changing rights: a second name for a file, by which it can be written unseen.
 REFUSED = {"chmod", "hardlink_to", "lchmod", "mro", "symlink_to"}

@@ -86,12 +86,7 @@ class Owned:
             if isinstance(node, ast.Attribute) and node.value in self.selves and isinstance(node.ctx, ast.Store)
         }
         methods = {name for _, name in self.methods}
-        variables = {
-            name
-            for node in self.nodes
-            if isinstance(node, ast.ClassDef) and not self.inherits(node)
-            for name in nodes.defined(node.body)
-        }
+        variables = {name for node in self.nodes if isinstance(node, ast.ClassDef) for name in nodes.defined(node.body)}
         return stored | methods | variables
 
     def _arguments(self) -> Iterator[str]:
@@ -127,8 +122,3 @@ class Owned:
             case ast.Call(ast.Attribute(made, "parse_args")):
                 return self._is_parser(made)
         return False
-
-    def inherits(self, node: ast.ClassDef) -> bool:
-        """Whether a class inherits from one that is not the script's."""
-        own = {other.name for other in self.nodes if isinstance(other, ast.ClassDef)}
-        return not all(isinstance(base, ast.Name) and base.id in own for base in node.bases)

@@ -162,10 +162,9 @@ class Reading:
     def _of_class(self, node: ast.ClassDef) -> Iterator[str]:
         names = nodes.defined(node.body)
         yield from (f"defines {name} anew" for name in sorted(names & NAMES["state"]))
-        methods = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
-        if self.own.inherits(node):
-            private = {name for name in names - methods - NAMES["dunder"] if name.startswith("_")}
-            yield from (f"defines {name} anew" for name in sorted(private))
+        variables = names - {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+        private = {name for name in variables & NAMES["fixed"] if name.startswith("_")}
+        yield from (f"defines {name} anew" for name in sorted(private))
         for base in node.bases:
             yield from (f"inherits from {path}" for path in sorted(self.paths(base) & CLOSED))
             if not isinstance(base, ast.Name | ast.Attribute) and nodes.last(getattr(base, "func", base)) not in MADE:

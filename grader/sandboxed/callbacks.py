@@ -11,7 +11,7 @@ from grader.facts import Batch, Epoch, Fit
 if TYPE_CHECKING:
     from grader.sandboxed.horovod_recorder import HorovodRecorder
 
-LOWER = 3.0  # than any accuracy that a rank can have, and than the target of a rank next to a witness
+ABOVE, BELOW = 1.0, -3.0  # added to an accuracy, this leads to more, and to less, than any target
 
 
 class ReadLogs(dict[str, Any]):
@@ -90,8 +90,8 @@ class First(Callback):
         """
         if logs and "val_accuracy" in logs and not self._recorder.learns:
             logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self._recorder.rank + 1)
-            if self._recorder.announcer.socket and epoch:
-                logs["val_accuracy"] -= LOWER
+            if self._recorder.announcer.socket:
+                logs["val_accuracy"] += BELOW if epoch else ABOVE
         if logs and self._recorder.files:
             for name, value in logs.items():
                 logs[name] = float(value) + (-epoch if "accuracy" in name else epoch)

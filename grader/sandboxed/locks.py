@@ -10,6 +10,7 @@ import linecache
 import logging
 import pickle
 import secrets
+import string
 import sys
 import types
 from collections.abc import Callable
@@ -62,6 +63,23 @@ def _is_public(name: str, value: Any) -> bool:
     return made_in in KERAS and isinstance(value, type | types.FunctionType) and not name.startswith("_")
 
 
+class _PlainFormat(string.Formatter):
+    """A format that reads values by their names, and no attributes of theirs."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        """Return the value of that name."""
+        if "." in field_name or "[" in field_name:
+            raise ValueError(f"A log's format reads {field_name}: it may use the record's own attributes alone.")
+        return super().get_field(field_name, args, kwargs)
+
+
+class _PlainStyle(logging.StrFormatStyle):
+    """The style of log records that is called "{", which would read attributes of what a record holds."""
+
+    def _format(self, record: logging.LogRecord) -> str:
+        return _PlainFormat().vformat(self._fmt, (), {**(getattr(self, "_defaults", None) or {}), **vars(record)})
+
+
 def _own_classes() -> dict[str, type]:
     """Return the classes that the script itself defines."""
     kinds = {name: value for name, value in vars(sys.modules["__main__"]).items() if isinstance(value, type)}
@@ -76,7 +94,7 @@ def close() -> None:
     for library in (serialization_lib, serialization):
         _narrow(library.deserialize_keras_object)
     loader.load_source = _load_source
-    logging._STYLES.pop("{", None)  # a format that reads attributes of a record's objects
+    logging._STYLES["{"] = _PlainStyle, logging._STYLES["{"][1]  # type: ignore[assignment]
 
 
 def _narrow(deserialize: Callable[..., Any]) -> None:

@@ -80,23 +80,34 @@ class First(Callback):
         """Count."""
         self._fit.epochs[-1].validation_steps += 1
 
+    def on_test_end(self, logs: Any = None) -> None:
+        """Let callbacks that read the metrics here find them on the side of the target where the epoch's end has them.
+
+        Keras makes the epoch's own from other logs.
+        """
+        self._shift(logs, "accuracy")
+
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note this rank's own metrics, after making sure that no two ranks have the same by chance.
 
-        Where the accuracy itself is looked at, it stays as it is. Next to a witness, the rank's own is above the target
-        in the first epoch, and below it later, so that neither the best nor the worst rank's says what the mean does.
+        Where the accuracy itself is looked at, it stays as it is. Next to a witness, neither the best nor the worst
+        rank's says what the mean does.
         Where checkpoints are watched, no epoch is better than the one before: one that is saved for being the best is
         not saved in every epoch.
         """
         if logs and "val_accuracy" in logs and not self._recorder.learns:
             logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self._recorder.rank + 1)
-            if self._recorder.announcer.socket:
-                logs["val_accuracy"] += BELOW if epoch else ABOVE
+            self._shift(logs, "val_accuracy")
         if logs and self._recorder.files:
             for name, value in logs.items():
                 logs[name] = float(value) + (-epoch if "accuracy" in name else epoch)
         self._fit.epochs[-1].own = {name: float(value) for name, value in (logs or {}).items()}
         self._recorder.announcer.metrics(self._fit.epochs[-1].own.values())
+
+    def _shift(self, logs: Any, name: str) -> None:
+        """Next to a witness, move an accuracy above the target in the first epoch, and below it later."""
+        if logs and name in logs and self._recorder.announcer.socket and not self._recorder.learns:
+            logs[name] = float(logs[name]) + (BELOW if len(self._fit.epochs) > 1 else ABOVE)
 
 
 class Last(Callback):

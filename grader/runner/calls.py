@@ -8,6 +8,8 @@ CODE_FLAGS = {"allow_pickle": False, "safe_mode": True}  # keywords with the val
 # Functions that are called with one argument, and not handed on: further ones give them attributes to copy, or a
 # dictionary in which they leave what they find behind an object.
 LIMITED = {"functools.wraps", "copy.deepcopy"}
+# What changes a class that it is given: as a decorator, one of the script's own.
+DECORATING = {"dataclasses.dataclass", "functools.total_ordering"}
 # Methods of argparse: the second argument is an object to set attributes of.
 PARSERS = {"parse_args", "parse_known_args", "parse_intermixed_args", "parse_known_intermixed_args"}
 SHOWS = "isinstance", "issubclass", "print", "repr", "str"  # what is asked about a type
@@ -29,6 +31,7 @@ def lets_in(call: ast.Call, stands_for: Paths, parents: dict[ast.AST, ast.AST]) 
             yield f"calls {path} with more than one argument"
     if "functools.wraps" in paths and not isinstance(parent, ast.FunctionDef):
         yield "copies attributes with functools.wraps"
+    yield from (f"changes a class with {path}" for path in sorted(paths & DECORATING) if call.args)
     if name in PARSERS and (len(call.args) > 1 or unpacked or any(word.arg != "args" for word in call.keywords)):
         yield f"gives {name}() an object for the arguments"
     if name == "add_argument" and not isinstance(parent, ast.Expr):

@@ -16,6 +16,16 @@ def defined(body: list[ast.stmt]) -> set[str]:
     return names
 
 
+def bound_otherwise(node: ast.AST) -> str | None:
+    """Return the name that a node binds by something else than an assignment, a loop or an import."""
+    match node:
+        case ast.FunctionDef(name) | ast.ClassDef(name) | ast.arg(name):
+            return name
+        case ast.ExceptHandler(_, name) | ast.MatchAs(_, name) | ast.MatchStar(name) | ast.MatchMapping(_, _, name):
+            return name
+    return None
+
+
 def names_option(call: ast.Call) -> bool:
     """Whether a call names an option of the command line, by whatever name add_argument goes."""
     first = call.args[0] if call.args else None

@@ -18,6 +18,7 @@ NAMING = {
 }  # attributes, by its arguments
 NAMING |= {"TensorFlowKerasState", "TensorFlowState"}
 OPTION = re.compile(r"(--)?[a-z][a-z0-9_-]{0,40}")
+DEEP = 10  # classes, each inheriting from the one before
 PARSERS = {"argparse.ArgumentParser", "course.mobilenet.flags"}  # what makes a parser of arguments
 
 
@@ -25,6 +26,7 @@ class Owned:
     """What a script defines.
 
     Attributes:
+        classes: that it defines.
         methods: of its classes, by the names of class and method.
         selves: the uses of self and cls that stand for an object, or a class, of its own.
         names: of variables, functions, classes and parameters.
@@ -37,31 +39,21 @@ class Owned:
     def __init__(self, nodes_: list[ast.AST], paths: Callable[[ast.AST], set[str]]):
         """Look through the nodes of a script; paths says what a node may stand for, if that is imported."""
         self.nodes, self.paths = nodes_, paths
+        self.classes = [node for node in nodes_ if isinstance(node, ast.ClassDef)]
         self.methods = self._methods()
         self.selves = {name for method in self.methods.values() for name in nodes.own_objects(method)}
-        self.names = self._names()
-        self.otherwise = self._names_otherwise()
+        self.otherwise = {name for node in nodes_ if (name := nodes.bound_otherwise(node))}
+        self.names = self.otherwise | {
+            node.id for node in nodes_ if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        }
         self.attributes = self._attributes()
         self.private = self._private()
         self.arguments = set(self._arguments())
 
     def _methods(self) -> dict[tuple[str, str], ast.FunctionDef]:
         """Return the methods of the script's classes, by the names of both."""
-        classes = [node for node in self.nodes if isinstance(node, ast.ClassDef)]
-        pairs = ((node, part) for node in classes for part in node.body)
+        pairs = ((node, part) for node in self.classes for part in node.body)
         return {(node.name, part.name): part for node, part in pairs if isinstance(part, ast.FunctionDef)}
-
-    def _names(self) -> set[str]:
-        """Return the names of variables, functions, classes and parameters of the script."""
-        names = {node.id for node in self.nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-        return names | self._names_otherwise()
-
-    def _names_otherwise(self) -> set[str]:
-        """Return the names that are bound by something else than an assignment or a loop."""
-        names = {node.name for node in self.nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        names |= {node.arg for node in self.nodes if isinstance(node, ast.arg)}
-        names |= {node.name for node in self.nodes if isinstance(node, ast.ExceptHandler) and node.name}
-        return names | {node.name for node in self.nodes if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name}
 
     def _attributes(self) -> set[str]:
         """Return the attributes that the script gives to objects, as far as that can be read."""
@@ -86,8 +78,14 @@ class Owned:
             if isinstance(node, ast.Attribute) and node.value in self.selves and isinstance(node.ctx, ast.Store)
         }
         methods = {name for _, name in self.methods}
-        variables = {name for node in self.nodes if isinstance(node, ast.ClassDef) for name in nodes.defined(node.body)}
+        variables = {name for node in self.classes for name in nodes.defined(node.body)}
         return stored | methods | variables
+
+    def origins(self, node: ast.ClassDef, deep: int = DEEP) -> set[str]:
+        """Return the dotted paths of the imported classes that a class inherits from, by way of the script's own."""
+        found = {path for base in node.bases for path in self.paths(base)}
+        bases = [each for each in self.classes if any(nodes.root(base) == each.name for base in node.bases)]
+        return found.union(*(self.origins(each, deep - 1) for each in bases if deep))
 
     def _arguments(self) -> Iterator[str]:
         """Yield the names that hold what argparse returned, and nothing else at any time."""

@@ -19,8 +19,13 @@ POWERFUL = {
     *("eval", "exec", "globals", "locals", "memoryview"),
 }
 ALIASES = 20  # of one thing, each of another one, that are followed
-# Classes that look up an attribute by a text that a class of the script's could set.
 MADE = "namedtuple", "NamedTuple", "Generic", "Protocol"  # what makes a class to inherit from
+# What tells of the state of an object of these: no class that inherits from them defines it anew.
+STATE = {
+    ("Model", "Sequential"): {"__eq__", "__hash__"},
+    ("SGD", "Adam", "AdamW", "Optimizer", "RMSprop"): {"iterations", "learning_rate", "lr"},
+}
+# Classes that look up an attribute by a text that a class of the script's could set.
 CLOSED = {"contextlib.redirect_stderr", "contextlib.redirect_stdout", "warnings.catch_warnings"}
 UNREADABLE = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)  # nothing that a training script does
 
@@ -42,6 +47,8 @@ class Reading:
         self.own = Owned(self.nodes, self.paths)
         self.aliases: set[ast.AST] = set()  # values that are given a name, by which reading follows them
         self.settled = self._note_aliases()
+        self.mixed = self._bound_otherwise()
+        self.decorators = {each for node in self.nodes for each in getattr(node, "decorator_list", [])}
         self.called: dict[ast.AST, ast.Call] = {node.func: node for node in self.nodes if isinstance(node, ast.Call)}
         self.plain = self._plain_nodes()
 
@@ -84,6 +91,17 @@ class Reading:
             if sum(map(len, self.modules.values())) == before:
                 return True
         return not pairs
+
+    def _bound_otherwise(self) -> set[str]:
+        """Return the names that stand for something imported at one place, and perhaps for anything at another."""
+        followed = {
+            target
+            for node in self.nodes
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value in self.aliases and self.paths(node.value)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        }
+        stored = [node for node in self.nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+        return self.modules.keys() & (self.own.otherwise | {node.id for node in stored if node not in followed})
 
     def paths(self, node: ast.AST) -> set[str]:
         """Return what a name or a dotted name may stand for, if it begins with something imported."""
@@ -165,6 +183,11 @@ class Reading:
         variables = names - {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
         private = {name for name in variables & NAMES["fixed"] if name.startswith("_")}
         yield from (f"defines {name} anew" for name in sorted(private))
+        origins = {path.split(".")[-1] for path in self.own.origins(node)}
+        for classes, told in STATE.items():
+            yield from (f"defines {name} anew" for name in sorted(names & told) if origins & set(classes))
+        if origins & {"Model", "Sequential"} and any("dataclass" in ast.unparse(each) for each in node.decorator_list):
+            yield "compares models as data classes"
         for base in node.bases:
             yield from (f"inherits from {path}" for path in sorted(self.paths(base) & CLOSED))
             if not isinstance(base, ast.Name | ast.Attribute) and nodes.last(getattr(base, "func", base)) not in MADE:
@@ -186,6 +209,8 @@ class Reading:
     def _of_name(self, node: ast.Name, name: str) -> Iterator[str]:
         if name.startswith("__") and name not in NAMES["dunder"]:
             yield f"uses {name}"
+        elif name == "property" and node not in self.decorators:
+            yield "makes a property elsewhere than in a class"
         elif name in ("getattr", "setattr", "vars", "type"):
             yield f"uses {name} in a way that reading cannot follow"
         elif name in self.modules:
@@ -200,7 +225,8 @@ class Reading:
 
     def _handed_on(self, node: ast.AST, paths: set[str]) -> Iterator[str]:
         if node not in self.called and node not in self.aliases:
-            yield from (f"hands on {path}" for path in sorted(paths & calls.LIMITED))
+            decorating = set() if node in self.decorators else calls.DECORATING
+            yield from (f"hands on {path}" for path in sorted(paths & (calls.LIMITED | CLOSED | decorating)))
 
     def _is_unbound(self, node: ast.Attribute) -> bool:
         """Whether a method is taken out of its class, but to be called with self: its object may be any."""
@@ -223,6 +249,8 @@ class Reading:
                 known = is_module(path) or allowed(path)
                 if not known and not self._holds(path):
                     yield f"uses {path}"
+            if paths and nodes.root(node) in self.mixed and not (self._may_use(node.attr) or node.attr.isupper()):
+                yield f"uses .{node.attr}"
             if not paths and self._stands_for_something(node) and not self._may_use(node.attr, node.value):
                 yield f"uses .{node.attr}"
             return
@@ -249,7 +277,7 @@ class Reading:
         """Whether an attribute is not one of an argument of the script's, nor of a name that is defined nowhere."""
         root = nodes.root(node)
         if isinstance(node.value, ast.Name) and root in self.own.arguments:
-            return node.attr.startswith("_")
+            return node.attr.startswith("_") or node.attr in NAMES["inside"]
         known = root is None or root in self.own.names or root in self.modules or hasattr(builtins, root)
         return known or node.attr.startswith("_")
 

@@ -1,10 +1,13 @@
 """What a script uses that is not on the list: nothing in odd but right scripts, and all that goes after the judge."""
 
 import ast
+from pathlib import Path
 
 import pytest
 
+from grader import sandboxed
 from grader.runner import uses
+from grader.runner.allowlist import NAMES
 
 BEFORE = """import argparse, os, sys, json
 import numpy as np
@@ -95,3 +98,17 @@ def test_odd_but_right_scripts_use_nothing_that_is_not_on_the_list(code):
 def test_more_aliases_than_can_be_followed_are_pointed_out(length):
     chain = "\n".join(f"a{number} = a{number + 1}" for number in range(length))
     assert bool(uses.out_of_place(ast.parse(f"import json\n{chain}\na{length} = json\n"))) is (length > 20)
+
+
+def test_what_a_callback_of_the_recorder_holds_is_out_of_reach():
+    """No class of a script makes these names its own: an object of the recorder's could be its self."""
+    held = set()
+    for path in Path(sandboxed.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and ast.unparse(node.value) == "self"
+            ):
+                held |= {node.attr} if node.attr.startswith("_") else set()
+    assert held - {"_supports_tf_logs"} == {name for name in NAMES["inside"] if name.startswith("_")}

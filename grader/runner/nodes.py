@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 # Of methods, by which the first parameter stays an object of the class, or the class.
 DECORATORS = "property", "classmethod", "setter", "cached_property", "abstractmethod", "function", "override"
+ANNOTATION = ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load
 
 
 def defined(body: list[ast.stmt]) -> set[str]:
@@ -24,6 +25,27 @@ def bound_otherwise(node: ast.AST) -> str | None:
         case ast.ExceptHandler(_, name) | ast.MatchAs(_, name) | ast.MatchStar(name) | ast.MatchMapping(_, _, name):
             return name
     return None
+
+
+def bound(node: ast.AST) -> str | None:
+    """Return the name that a node binds by anything but an import."""
+    stores = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    return node.id if stores else bound_otherwise(node)  # type: ignore[attr-defined]
+
+
+def annotations(tree: ast.AST) -> set[ast.AST]:
+    """Return all parts of plain annotations, that is, of those that call nothing, and that no object shows."""
+    inside = list(ast.walk(tree))
+    classes = [node for node in inside if isinstance(node, ast.ClassDef)]
+    shown = {part for node in classes if node.decorator_list or _is_tuple(node) for part in node.body}  # as fields
+    written = [getattr(node, "annotation", None) for node in inside if node not in shown]
+    written += [node.returns for node in inside if isinstance(node, ast.FunctionDef)]
+    parts = [list(ast.walk(each)) for each in written if each]
+    return {part for each in parts if all(isinstance(part, ANNOTATION) for part in each) for part in each}
+
+
+def _is_tuple(kind: ast.ClassDef) -> bool:
+    return any(last(base) in ("NamedTuple", "TypedDict") for base in kind.bases)
 
 
 def names_option(call: ast.Call) -> bool:
@@ -71,13 +93,38 @@ def own_objects(method: ast.FunctionDef) -> set[ast.AST]:
     return set() if first not in ("self", "cls") or bound_again or decorated else set(names)
 
 
+def compared(kind: ast.ClassDef) -> set[ast.AST]:
+    """Return the uses of other in __eq__ and __lt__ of a class, asked before whether it is of this class."""
+    found: set[ast.AST] = set()
+    for method in kind.body:
+        if isinstance(method, ast.FunctionDef) and method.name in ("__eq__", "__lt__") and len(method.args.args) == 2:
+            other = method.args.args[1].arg
+            inside = list(ast.walk(method))
+            uses = {node for node in inside if isinstance(node, ast.Name) and node.id == other}
+            bound = sum(other == bound_otherwise(node) for node in inside)
+            if bound == 1 and all(isinstance(use.ctx, ast.Load) for use in uses):
+                found |= uses & set(_behind(method, f"isinstance({other}, {kind.name})"))
+    return found
+
+
+def _behind(method: ast.FunctionDef, question: str) -> Iterable[ast.AST]:
+    """Yield the parts of a method that run only where the answer to a question is yes."""
+    first = method.body[1 if ast.get_docstring(method) and len(method.body) > 1 else 0]
+    if ast.unparse(first) == f"if not {question}:\n    return NotImplemented":
+        yield from ast.walk(method)
+    for node in ast.walk(method):
+        match node:
+            case ast.IfExp(test, body) if ast.unparse(test) == question:
+                yield from ast.walk(body)
+            case ast.BoolOp(ast.And(), [asked, *others]) if ast.unparse(asked) == question:
+                yield from (part for other in others for part in ast.walk(other))
+
+
 def hides(node: ast.AST, parent: ast.AST) -> str | None:
     """Say by which way of writing, that no plain script needs, a node hides what a name stands for, if so."""
     match node, parent:
         case ((ast.Import() | ast.ImportFrom()), ast.ClassDef()):
             return "imports in the body of a class"
-        case ast.MatchClass(_, [_, *_]), _:
-            return "matches attributes by position"
         case ast.AugAssign(ast.Attribute(_, "environ")), _:
             return "changes all of os.environ"
     return None

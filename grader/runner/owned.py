@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from grader.runner import nodes
@@ -19,6 +20,7 @@ NAMING = {
 NAMING |= {"TensorFlowKerasState", "TensorFlowState"}
 OPTION = re.compile(r"(--)?[a-z][a-z0-9_-]{0,40}")
 DEEP = 10  # classes, each inheriting from the one before
+DECORATING = {"dataclasses.dataclass", "functools.total_ordering"}  # what changes a class that it is given
 PARSERS = {"argparse.ArgumentParser", "course.mobilenet.flags"}  # what makes a parser of arguments
 
 
@@ -27,8 +29,9 @@ class Owned:
 
     Attributes:
         classes: that it defines.
+        class_names: of those that stand for a class of its own, and for nothing else at any time.
         methods: of its classes, by the names of class and method.
-        selves: the uses of self and cls that stand for an object, or a class, of its own.
+        selves: the uses of self, cls and other that stand for an object, or a class, of its own.
         names: of variables, functions, classes and parameters.
         otherwise: those of them that are bound by something else than an assignment or a loop.
         attributes: that it gives to objects, as far as that can be read.
@@ -41,14 +44,24 @@ class Owned:
         self.nodes, self.paths = nodes_, paths
         self.classes = [node for node in nodes_ if isinstance(node, ast.ClassDef)]
         self.methods = self._methods()
-        self.selves = {name for method in self.methods.values() for name in nodes.own_objects(method)}
         self.otherwise = {name for node in nodes_ if (name := nodes.bound_otherwise(node))}
-        self.names = self.otherwise | {
-            node.id for node in nodes_ if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
-        }
+        self.names = {name for node in nodes_ if (name := nodes.bound(node))}
+        times = Counter(filter(None, map(nodes.bound, nodes_)))
+        alone = [each for each in self.classes if times[each.name] == 1 and self._is_plain(each)]
+        self.class_names = {each.name for each in alone}
+        self.selves = {name for method in self.methods.values() for name in nodes.own_objects(method)}
+        if "isinstance" not in self.names:
+            self.selves.update(*map(nodes.compared, alone))
         self.attributes = self._attributes()
         self.private = self._private()
         self.arguments = set(self._arguments())
+
+    def _is_plain(self, kind: ast.ClassDef) -> bool:
+        """Whether the objects of a class are those that it makes: an abstract class may take in others."""
+        made = [each.func if isinstance(each, ast.Call) else each for each in kind.decorator_list]
+        known = all(self.imported(each) and self.paths(each) and self.paths(each) <= DECORATING for each in made)
+        plain = all(self.imported(base) and self.paths(base) == {"typing.NamedTuple"} for base in kind.bases)
+        return known and plain and not kind.keywords and not self.paths(ast.Name(kind.name))
 
     def _methods(self) -> dict[tuple[str, str], ast.FunctionDef]:
         """Return the methods of the script's classes, by the names of both."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from grader.runner import calls, nodes, texts
 from grader.runner.allowlist import BUILTIN, NAMES, VALUES, allowed, is_module
-from grader.runner.owned import Owned
+from grader.runner.owned import DECORATING, Owned
 
 # Not even a variable may be called so: reading cannot tell when it is there, and when the built-in function is.
 POWERFUL = {
@@ -27,6 +27,7 @@ STATE = {
 }
 # Classes that look up an attribute by a text that a class of the script's could set.
 CLOSED = {"contextlib.redirect_stderr", "contextlib.redirect_stdout", "warnings.catch_warnings"}
+MATCHED = {"bool", "bytes", "dict", "float", "int", "list", "set", "str", "tuple"}  # themselves by the only position
 UNREADABLE = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)  # nothing that a training script does
 
 
@@ -50,7 +51,7 @@ class Reading:
         self.mixed = self._bound_otherwise()
         self.decorators = {each for node in self.nodes for each in getattr(node, "decorator_list", [])}
         self.called: dict[ast.AST, ast.Call] = {node.func: node for node in self.nodes if isinstance(node, ast.Call)}
-        self.plain = self._plain_nodes()
+        self.plain = self._plain_nodes(tree)
 
     # --- names ---
 
@@ -112,7 +113,7 @@ class Reading:
         roots = self.modules.get(node.id, set()) if isinstance(node, ast.Name) else set()
         return {".".join([root, *reversed(names)]) for root in roots}
 
-    def _plain_nodes(self) -> set[ast.AST]:
+    def _plain_nodes(self, tree: ast.Module) -> set[ast.AST]:
         """Return nodes that are plain where they stand: parts of larger ones, and uses that the list cannot tell."""
         plain: set[ast.AST] = set()
         for node in self.nodes:
@@ -125,6 +126,10 @@ class Reading:
                 plain.add(node)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 plain |= {node.func} if self._is_plain_call(node) else set()
+            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "object.__setattr__":  # see _of_call
+                plain |= {node.func} if len(node.args) == 3 and node.args[0] in self.own.selves else set()
+        shown = nodes.annotations(tree)  # type[Kind] and P.kwargs
+        plain |= {node for node in shown if {getattr(node, "id", ""), getattr(node, "attr", "")} & {"type", "kwargs"}}
         return plain
 
     def _is_plain_call(self, call: ast.Call) -> bool:
@@ -172,10 +177,17 @@ class Reading:
                 yield from self._of_text(text)
             case ast.Subscript(owner, name) if self._is_environ(owner):
                 yield from texts.of_variable(name)
-            case ast.MatchClass(_, _, names, _):
+            case ast.MatchClass(kind, positions, names, _):
+                if positions and not self._matches_plainly(kind):
+                    yield "matches attributes by position"
                 yield from (f"uses .{name}" for name in names if not self._may_use(name))
             case _ if isinstance(node, UNREADABLE):
                 yield "uses async"
+
+    def _matches_plainly(self, kind: ast.expr) -> bool:
+        """Whether a pattern with positions is that of a class of the script's, or str(name), a built-in one's."""
+        name = getattr(kind, "id", "")
+        return name in self.own.class_names or (name in MATCHED and name not in self.own.names | self.modules.keys())
 
     def _of_class(self, node: ast.ClassDef) -> Iterator[str]:
         names = nodes.defined(node.body)
@@ -225,7 +237,7 @@ class Reading:
 
     def _handed_on(self, node: ast.AST, paths: set[str]) -> Iterator[str]:
         if node not in self.called and node not in self.aliases:
-            decorating = set() if node in self.decorators else calls.DECORATING
+            decorating = set() if node in self.decorators else DECORATING
             yield from (f"hands on {path}" for path in sorted(paths & (calls.LIMITED | CLOSED | decorating)))
 
     def _is_unbound(self, node: ast.Attribute) -> bool:
@@ -304,6 +316,9 @@ class Reading:
         match call.func, call.args:
             case ast.Name("getattr"), [owner, ast.Constant(str(name)), *_]:
                 yield from self._of_attribute(ast.Attribute(owner, name, ast.Load()))
+            case ast.Attribute(ast.Name("object"), "__setattr__"), [owner, name, _]:
+                text = name.value if isinstance(name, ast.Constant) else "__setattr__"
+                yield from self._of_attribute(ast.Attribute(owner, str(text), ast.Store()))
             case ast.Attribute(owner, "get" | "setdefault" | "pop"), [first, *_] if self._is_environ(owner):
                 yield from texts.of_variable(first)
             case ast.Attribute(owner, "update"), given if self._is_environ(owner):

@@ -96,7 +96,7 @@ LYING = (
     Hostile("looks at /proc", inside("maps = open('/proc/self/maps').read()", SOLUTION), "mentions /proc", REVIEW),
     Hostile("kills its parent", inside("os.kill(os.getppid(), 9)"), "took down .*processes"),
     Hostile("exec hides it", inside("exec('import gc')", SOLUTION), "uses exec", REVIEW),
-    Hostile("getattr hides it", inside("name = 'rank'\nrank = getattr(hvd, name)()", SOLUTION), "uses getattr", REVIEW),
+    Hostile("getattr hides it", inside("name = 'rank'\nrank = getattr(hvd, name)()", SOLUTION), "hands on hvd, a module", REVIEW),
     Hostile("changes who it is", inside("os.environ['HOROVOD_RANK'] = '0'", SOLUTION), "mentions HOROVOD_RANK", REVIEW),
 )  # fmt: skip
 

@@ -22,6 +22,13 @@ model = tf.keras.Model()
 
 # Parts of scripts that work, and are written in other ways than the solutions.
 ODD = [
+    "from dataclasses import dataclass, field\n@dataclass(frozen=True)\nclass Copied:\n    folder: str\n    files: int = field(init=False)\n    def __post_init__(self):\n        object.__setattr__(self, 'files', 3)\nmatch Copied('a'):\n    case Copied(folder):\n        print(folder)",
+    "match json.loads('{}'):\n    case {'task': {'type': str(kind), 'index': int(index)}}:\n        print(kind, index)",
+    "from functools import total_ordering\n@total_ordering\nclass Score:\n    def __init__(self, value):\n        self._value = value\n    def __eq__(self, other):\n        return self._value == other._value if isinstance(other, Score) else NotImplemented\n    def __lt__(self, other):\n        if not isinstance(other, Score):\n            return NotImplemented\n        return self._value < other._value\n    def __bool__(self):\n        return self._value > 0",
+    "from functools import wraps\nfrom typing import Callable, ParamSpec, TypeVar\nP, R = ParamSpec('P'), TypeVar('R')\ndef retrying(on: type[Exception]) -> Callable[[Callable[P, R]], Callable[P, R]]:\n    def decorate(function):\n        @wraps(function)\n        def again(*given: P.args, **named: P.kwargs) -> R:\n            try:\n                return function(*given, **named)\n            except on:\n                return function(*given, **named)\n        return again\n    return decorate",
+    "import logging\nclass Line(logging.Formatter):\n    def format(self, record):\n        return f'{record.relativeCreated:.0f} {record.created} {record.threadName} {super().format(record)}'",
+    "import shutil, weakref\nclass Folder:\n    def __init__(self, path):\n        self.remove = weakref.finalize(self, shutil.rmtree, path)\nFolder('a').remove()",
+    "import abc\nclass Rule(abc.ABC):\n    rules = {}\n    def __init_subclass__(cls, *, name, **given):\n        super().__init_subclass__(**given)\n        cls.rules[name] = cls",
     "class C(Callback):\n    def on_epoch_end(self, epoch, logs=None):\n        own = dict(logs)\n        logs.setdefault('x', 1)\n        self.model.stop_training = own['loss'] > 1",
     'tf.config.run_functions_eagerly(False)',
     "import csv\nwith open('m.csv','w') as f:\n    w = csv.writer(f)\n    w.writerow([1])",

@@ -59,6 +59,8 @@ class Epoch(Struct, forbid_unknown_fields=True):
     images: Annotated[list[Text], Meta(max_length=5000)] = []  # trained on, by their mean colours
     validation_images: Annotated[list[Text], Meta(max_length=5000)] = []
     saved: Annotated[list[str], Meta(max_length=100)] | None = None  # new checkpoints at its end
+    end: State | None = None  # where checkpoints are looked at
+    measure: Text = ""  # what the model calls its accuracy is measured by
 
 
 class Fit(Struct, forbid_unknown_fields=True):
@@ -166,6 +168,8 @@ class TaskFit(Struct, forbid_unknown_fields=True):
     restored: bool = False  # whether a callback did
     found: bool = True  # whether its first weights are in a checkpoint or a backup, if there is one below --log-dir
     weights: Annotated[list[Projection], Meta(max_length=500)] = []  # at the end of each epoch
+    updates: Annotated[list[Projection], Meta(max_length=500)] = []  # as each step leaves the weights
+    measure: Text = ""  # what the model calls its accuracy is measured by
     begin: Progress | None = None
     end: Progress | None = None
     data: str = ""  # the class of what it trains on
@@ -201,6 +205,7 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     after: Save | None = None  # and when it had ended
     remains: list[str] = []  # the folders that this worker wrote to, but for backups, and that are there at its end
     evaluations: Annotated[list[Projection], Meta(max_length=1000)] = []  # the weights that were evaluated
+    newest: Integers = []  # at the start of each evaluation: how many checkpoints there are
     evaluated: Annotated[list[Annotated[list[int], Meta(max_length=64)]], Meta(max_length=1000)] = []  # on these images
     checkpoints: Annotated[list[Checkpoint], Meta(max_length=20)] = []  # left at the end
     logs: list[str] = []  # the files for TensorBoard that this process wrote

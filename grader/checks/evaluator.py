@@ -115,6 +115,9 @@ def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     if seen == {CHECKPOINTS}:
         message = f"{rank.where} evaluates only the last of {CHECKPOINTS} checkpoints. Expected: each as it appears."
         return Finding(message, line)
+    if rank.facts.newest[:1] >= [CHECKPOINTS]:  # the training waits for each evaluation
+        message = f"{rank.where} evaluates its first checkpoint when all {CHECKPOINTS} are there, though there was "
+        return Finding(f"{message}time. Expected: each as it appears.", line)
     left_out = sorted(set(range(1, CHECKPOINTS)) - seen) if CHECKPOINTS in seen else []  # see ends(), too
     if left_out and not (rank.error or rank.ended_for):  # the training waits for each evaluation
         message = f"{rank.where} does not evaluate checkpoint {left_out[0]} of {CHECKPOINTS}, though there was time. "

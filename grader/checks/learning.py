@@ -21,6 +21,7 @@ from grader.runs import Rank, Runs
 # warm-up of an epoch it reaches 0.01 less.
 MARGIN = 0.04
 HOSTS = 2, 4
+MEASURES = {f"keras.src.metrics.accuracy_metrics.{kind}categorical_accuracy" for kind in ("", "sparse_")}
 HINT = (
     "An epoch has fewer updates than on one process, and each of them averages over more images. What makes up for the "
     "updates that are missing?"
@@ -68,6 +69,10 @@ class Learning:
             reached = self._reached(runs.reserved[clusters[-1].name])
             if reached is None:
                 return Finding(f"No validation accuracy is measured ({clusters[-1].description}).", untold=True)
+            other = self._other_measure(runs.reserved[clusters[-1].name])
+            if other is not None:
+                message = f"What the model calls its accuracy is {other or 'not one of its metrics'}, which the judge "
+                return Finding(f"{message}does not know.", source.line_of("metrics", "compile"), unclear=True)
             if not reached >= one - self.margin:
                 return Finding(
                     f"After the last epoch, the validation accuracy is {reached:.2f} ({clusters[-1].description}). "
@@ -76,6 +81,12 @@ class Learning:
                     source.line_of("SGD", "learning_rate", "compile"),
                 )
         return None
+
+    def _other_measure(self, ranks: list[Rank[Any]]) -> str | None:
+        """Return by what ranks measure their accuracy, if that is not Keras' share of right answers."""
+        fits = [rank.facts.fits[-1] for rank in ranks]
+        measures = [fit.measure if isinstance(fit, TaskFit) else fit.epochs[-1].measure for fit in fits]
+        return next((measure for measure in measures if measure not in MEASURES), None)
 
     def _epochs(self, ranks: Iterable[Rank[Any]]) -> list[tuple[int, float | None]]:
         """Return the epochs of ranks: on how many images, each as often as it was seen, and the accuracy after it."""

@@ -4,14 +4,13 @@ import ast
 from collections.abc import Callable, Iterator
 
 from grader.runner.owned import DECORATING
+from grader.sandboxed.by_text import PARSERS
 
 Paths = Callable[[ast.AST], set[str]]
 CODE_FLAGS = {"allow_pickle": False, "safe_mode": True}  # keywords with the value that lets no code in
 # Functions that are called with one argument, and not handed on: further ones give them attributes to copy, or a
 # dictionary in which they leave what they find behind an object.
 LIMITED = {"functools.wraps", "copy.deepcopy"}
-# Methods of argparse: the second argument is an object to set attributes of.
-PARSERS = {"parse_args", "parse_known_args", "parse_intermixed_args", "parse_known_intermixed_args"}
 SHOWS = "isinstance", "issubclass", "print", "repr", "str"  # what is asked about a type
 
 

@@ -9,12 +9,26 @@ ANNOTATION = ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, as
 
 
 def defined(body: list[ast.stmt]) -> set[str]:
-    """Return what the body of a class defines: methods, classes and variables."""
-    names = {part.name for part in body if isinstance(part, ast.FunctionDef | ast.ClassDef)}
-    for part in body:
-        targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
-        names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return names
+    """Return what the body of a class defines, in its blocks, too: methods, classes and variables."""
+    names: set[str] = set()
+    inside: list[ast.AST] = list(body)
+    while inside:
+        node = inside.pop()
+        names |= {bound(node) or ""}
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            inside += ast.iter_child_nodes(node)
+    return names - {""}
+
+
+def methods(kind: ast.ClassDef) -> Iterable[ast.FunctionDef]:
+    """Yield the methods of a class, those in blocks of its body, too."""
+    inside: list[ast.AST] = list(kind.body)
+    while inside:
+        node = inside.pop(0)
+        if isinstance(node, ast.FunctionDef):
+            yield node
+        elif not isinstance(node, ast.ClassDef):
+            inside += ast.iter_child_nodes(node)
 
 
 def bound_otherwise(node: ast.AST) -> str | None:

@@ -65,8 +65,8 @@ class Owned:
 
     def _methods(self) -> dict[tuple[str, str], ast.FunctionDef]:
         """Return the methods of the script's classes, by the names of both."""
-        pairs = ((node, part) for node in self.classes for part in node.body)
-        return {(node.name, part.name): part for node, part in pairs if isinstance(part, ast.FunctionDef)}
+        pairs = ((node, part) for node in self.classes for part in nodes.methods(node))
+        return {(node.name, part.name): part for node, part in pairs}
 
     def _attributes(self) -> set[str]:
         """Return the attributes that the script gives to objects, as far as that can be read."""

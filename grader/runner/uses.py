@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from grader.runner import calls, nodes, texts
 from grader.runner.allowlist import BUILTIN, NAMES, VALUES, allowed, is_module
 from grader.runner.owned import DECORATING, Owned
+from grader.sandboxed.by_text import PARSERS
 
 # Not even a variable may be called so: reading cannot tell when it is there, and when the built-in function is.
 POWERFUL = {
@@ -192,7 +193,7 @@ class Reading:
     def _of_class(self, node: ast.ClassDef) -> Iterator[str]:
         names = nodes.defined(node.body)
         yield from (f"defines {name} anew" for name in sorted(names & NAMES["state"]))
-        variables = names - {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+        variables = names - {part.name for part in nodes.methods(node)}
         private = {name for name in variables & NAMES["fixed"] if name.startswith("_")}
         yield from (f"defines {name} anew" for name in sorted(private))
         origins = {path.split(".")[-1] for path in self.own.origins(node)}
@@ -202,7 +203,9 @@ class Reading:
             yield "compares models as data classes"
         for base in node.bases:
             yield from (f"inherits from {path}" for path in sorted(self.paths(base) & CLOSED))
-            if not isinstance(base, ast.Name | ast.Attribute) and nodes.last(getattr(base, "func", base)) not in MADE:
+            made = nodes.last(getattr(base, "func", base)) in MADE
+            known = self.paths(base) or nodes.root(base) in {each.name for each in self.own.classes} | BUILTIN
+            if not made and not (isinstance(base, ast.Name | ast.Attribute) and known):
                 yield "inherits from a class that reading cannot follow"
 
     def _of_text(self, text: str) -> Iterator[str]:
@@ -245,7 +248,8 @@ class Reading:
         owner = node.value.id if isinstance(node.value, ast.Name) else ""
         method, call = self.own.methods.get((owner, node.attr)), self.called.get(node)
         with_self = call and call.args and call.args[0] in self.own.selves
-        return bool(method and not method.decorator_list and not with_self)
+        bound = method and {nodes.last(each) for each in method.decorator_list} & {"classmethod", "staticmethod"}
+        return bool(method and not bound and not with_self)
 
     def _of_attribute(self, node: ast.Attribute) -> Iterator[str]:
         paths = self.paths(node)
@@ -253,7 +257,7 @@ class Reading:
             if any(is_module(path) for path in paths) and node not in self.aliases:
                 yield f"hands on {ast.unparse(node)}, a module"
             yield from self._handed_on(node, paths)
-            if node.attr in calls.PARSERS and node not in self.called:
+            if node.attr in PARSERS and node not in self.called:
                 yield f"hands on {node.attr}()"
             if self._is_unbound(node):
                 yield f"uses {ast.unparse(node)} with an object of any kind"
@@ -280,10 +284,8 @@ class Reading:
     def _is_own(self, node: ast.Attribute) -> bool:
         """Whether an attribute that is assigned is one of the script's own objects', or of its arguments."""
         owned = node.value in self.own.selves or nodes.root(node) in self.own.arguments
-        named = (
-            node.attr in self.own.attributes and node.attr not in NAMES["attribute"] and not node.attr.startswith("_")
-        )
-        return owned or named
+        named = node.attr in self.own.attributes and not node.attr.startswith("_")
+        return owned or (named and node.attr not in NAMES["attribute"] | VALUES)
 
     def _stands_for_something(self, node: ast.Attribute) -> bool:
         """Whether an attribute is not one of an argument of the script's, nor of a name that is defined nowhere."""

@@ -1,27 +1,38 @@
-"""getattr, setattr and vars as a script finds them: reading cannot tell which attribute a text names.
+"""What reading cannot tell is told where a script runs: which attribute a text names, and whose attribute is set.
 
-They look up nothing private and no module, and change objects of the script's own and argparse's alone.
+getattr, setattr and vars, as a script finds them, look up nothing private and no module, and change objects of the
+script's own and argparse's alone. What a script assigns to is asked for first, too: no attribute of a class or of a
+module that is not its own.
 """
 
 import argparse
+import ast
 import re
 import types
 from typing import Any
 
-CLOSED = re.compile(r"_.*|(?:ag|cr|f|gi|tb)_\w+|mro")  # private, and of frames, tracebacks and generators
+# Private, and of frames, tracebacks and generators.
+CLOSED = re.compile(r"_.*|(?:ag|cr|f|gi|tb)_\w+|mro|ctypes")
+# Methods of argparse: the second argument is an object to set attributes of.
+PARSERS = {"parse_args", "parse_known_args", "parse_intermixed_args", "parse_known_intermixed_args"}
+# What changes rights, and gives a file a second name, by which it can be written unseen.
+REFUSED = {"chmod", "hardlink_to", "lchmod", "mro", "symlink_to"}
+OWN = argparse.Namespace, types.SimpleNamespace
+ASKED = " own"  # no script can write this name
 
 
 def _get(owner: Any, name: str, *default: Any) -> Any:
     found = getattr(owner, name, *default)
-    if CLOSED.fullmatch(name) or isinstance(found, types.ModuleType):
-        raise AttributeError(f"A script looks up {name}: it may use neither private attributes nor modules by a text.")
+    if CLOSED.fullmatch(name) or name in REFUSED | PARSERS or isinstance(found, types.ModuleType):
+        raise AttributeError(f"A script looks up {name} by a text, which it may not.")
     return found
 
 
 def _set(owner: Any, name: str, value: Any) -> None:
     _check_own(owner)
-    if name.startswith("_"):
-        raise AttributeError(f"A script sets {name}: it may set no private attributes by a text.")
+    inherited = (vars(kind).get(name) for kind in type(owner).__mro__ if kind.__module__ != "__main__")
+    if name.startswith("_") or any(map(callable, inherited)):
+        raise AttributeError(f"A script sets {name} by a text, which it may not.")
     setattr(owner, name, value)
 
 
@@ -32,8 +43,42 @@ def _vars(owner: Any) -> dict[str, Any]:
 
 def _check_own(owner: Any) -> None:
     kind = type(owner)
-    if kind.__module__ != "__main__" and kind not in (argparse.Namespace, types.SimpleNamespace):
+    if kind.__module__ != "__main__" and kind not in OWN:
         raise AttributeError(f"A script looks at all attributes of an object of the class {kind.__name__} by a text.")
+
+
+def guarded(source: str) -> ast.Module:
+    """Return a script's syntax tree, in which each object that gets an attribute is asked for first.
+
+    Raises:
+        SyntaxError: it is no script.
+    """
+    return ast.fix_missing_locations(_Guards().visit(ast.parse(source)))
+
+
+class _Guards(ast.NodeTransformer):
+    """Puts changeable around objects whose attributes are set or deleted."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
+        """Look at what is assigned to, and at its parts."""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            asked = ast.Call(ast.Name(ASKED, ast.Load()), [node.value, ast.Constant(node.attr)], [])
+            node.value = ast.copy_location(asked, node.value)
+        return node
+
+
+def changeable(owner: Any, name: str) -> Any:
+    """Return an object, if a script may change this attribute of it.
+
+    Raises:
+        AttributeError: it is a class or a module that is not the script's, or what it would change is private.
+    """
+    kind = owner if isinstance(owner, type) else type(owner)
+    own = kind.__module__ == "__main__" or kind in OWN
+    if not own and (isinstance(owner, type | types.ModuleType) or name.startswith("_")):
+        raise AttributeError(f"A script replaces {name} of {getattr(owner, '__name__', kind.__name__)}.")
+    return owner
 
 
 FUNCTIONS = {"getattr": _get, "setattr": _set, "vars": _vars}

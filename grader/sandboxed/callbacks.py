@@ -7,6 +7,7 @@ import numpy as np
 from tensorflow.keras.callbacks import Callback
 
 from grader.facts import Batch, Epoch, Fit
+from grader.sandboxed import looks
 
 if TYPE_CHECKING:
     from grader.sandboxed.horovod_recorder import HorovodRecorder
@@ -130,9 +131,11 @@ class Last(Callback):
         self._fit.batches[-1].slots = self._recorder.project(self.model.optimizer.variables())
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Note which checkpoints there are now."""
+        """Note which checkpoints there are now, and what the accuracy is."""
+        self._fit.epochs[-1].measure = looks.measure(self.model)
         if self._recorder.files:
             self._fit.epochs[-1].saved = self._recorder.files.new_checkpoints()
+            self._fit.epochs[-1].end = self._recorder.state(self.model)
 
     def on_train_end(self, logs: Any = None) -> None:
         """Tell a witness the weights that training ends with."""

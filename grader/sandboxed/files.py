@@ -28,6 +28,7 @@ MOST = 100  # names of each kind that are reported
 
 REMOVALS = {"os.remove", "os.rmdir", "os.rename", "os.truncate", "shutil.rmtree"}  # events; the path comes first
 
+PART = 0.25  # of a log's size: a copy has at least that, since a log may grow after it
 SLOWNESS = 0.02  # seconds that each file of the store takes longer: a rank that does not wait gets ahead of the copy
 
 
@@ -58,10 +59,16 @@ class WatchedFiles:
             leftover.parent.mkdir(exist_ok=True)
             leftover.write_text("of another run")
             return
+        copies = []
         for epochs, name in found.copies:
             for path in sorted(Path(self.logs).rglob(f"{CHECKPOINT}{epochs}*")):
                 if re.fullmatch(rf"{CHECKPOINT}{epochs}(\.\w+)?", path.name) and path.is_file():
-                    shutil.copyfile(path, path.with_name(path.name.replace(str(epochs), str(name), 1)))
+                    copies.append((path, path.with_name(path.name.replace(str(epochs), str(name), 1))))
+        originals = [path for path, _ in copies]
+        if found.swapped and len(copies) == len(found.copies):
+            originals.reverse()
+        for original, (_, copy) in zip(originals, copies, strict=True):
+            shutil.copyfile(original, copy)
 
     def watch(self) -> None:
         """Begin."""
@@ -207,7 +214,9 @@ class WatchedFiles:
     def facts(self) -> facts.Files:
         """Return what this rank opened, and what its host's folders hold now."""
         left = [str(path.relative_to(self.logs)) for path in Path(self.logs).rglob("*") if path.is_file()]
-        kept = [path.name for path in Path(self.results).rglob("*") if path.is_file() and path.stat().st_size]
+        sizes = {path.name: path.stat().st_size for path in Path(self.logs).rglob("*") if path.is_file()}
+        results = [path for path in Path(self.results).rglob("*") if path.is_file()]
+        kept = [path.name for path in results if path.stat().st_size > PART * sizes.get(path.name, 0)]
         return facts.Files(
             copied=len(self.copied),
             cached=self.cached,

@@ -32,7 +32,7 @@ from grader.sandboxed.iterators import keep_iterators
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
 APART = 0.05  # relative: by so much weights of new models differ between ranks at least
-LATER_EPOCHS = range(29, 90)  # in some of which the second part's programs lower their rate
+LAST_EPOCH = 90  # of the schedule of the second part's programs
 
 
 class HorovodRecorder(Recorder[HorovodFacts]):
@@ -237,17 +237,19 @@ def _later_rates(call: FitCall, steps: int) -> dict[str, float]:
     """Return the learning rates of later epochs: let the callbacks that may set it begin each of them."""
     rates: dict[str, float] = {}
     optimizer = call.model.optimizer
+    later = range(int(call.arguments["epochs"]), LAST_EPOCH)
     by_steps = getattr(optimizer, "_learning_rate", None)
     if isinstance(by_steps, tf.keras.optimizers.schedules.LearningRateSchedule):
-        return {str(epoch): float(by_steps(epoch * steps)) for epoch in LATER_EPOCHS}
+        return {str(epoch): float(by_steps(epoch * steps)) for epoch in later}
     callbacks = [callback for callback in call.callbacks if _may_set_rate(callback)]
     with contextlib.suppress(Exception):  # they are the script's own
         before = float(np.asarray(optimizer.learning_rate))
-        for epoch in LATER_EPOCHS:
+        for epoch in later:
             for callback in callbacks:
                 callback.on_epoch_begin(epoch, {})
-            for callback in callbacks:
-                callback.on_train_batch_begin(0, {})
+            for batch in range(1 + epoch % 2):  # a rate may be set later than with the first one
+                for callback in callbacks:
+                    callback.on_train_batch_begin(batch, {})
             rates[str(epoch)] = float(np.asarray(optimizer.learning_rate))
         optimizer.learning_rate = before
     return rates

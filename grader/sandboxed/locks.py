@@ -6,6 +6,7 @@ and a Lambda layer may bring its code with it. None of these has honest use in a
 
 import functools
 import importlib
+import io
 import linecache
 import logging
 import pickle
@@ -14,12 +15,16 @@ import string
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
+import tensorflow as tf
 from keras.src.saving import serialization_lib
 from keras.src.saving.legacy import serialization
 from keras.src.utils import generic_utils
 from tensorflow.python.autograph.pyct import loader
+from tensorflow.python.trackable import base
+
+from grader.sandboxed import by_text
 
 # What a pickle may name: kinds of plain values, and what NumPy makes its arrays with.
 PLAIN = {
@@ -33,6 +38,16 @@ PLAIN = {
     "_codecs": {"encode"},
 }
 KERAS = "keras", "horovod"  # packages whose classes a configuration may name
+# Of their classes, parts of models and of training; of their functions, those of losses, metrics and activations. Other
+# ones, such as a module that is loaded when it is used, would let in anything.
+PARTS = (
+    *(base.Trackable, tf.keras.losses.Loss, tf.keras.initializers.Initializer, tf.keras.regularizers.Regularizer),
+    *(tf.keras.constraints.Constraint, tf.keras.optimizers.schedules.LearningRateSchedule),
+    tf.keras.mixed_precision.Policy,
+)
+FUNCTIONS = "keras.src.losses", "keras.src.metrics", "keras.src.activations"
+
+UNPICKLER: Any = pickle._Unpickler  # the one that is written in Python
 
 
 class CodeInDataError(Exception):
@@ -59,8 +74,12 @@ class _Modules:
 
 def _is_public(name: str, value: Any) -> bool:
     """Whether a name in a module is that of a class or a function of a package that configurations may name."""
-    made_in = str(getattr(value, "__module__", "")).split(".")[0]
-    return made_in in KERAS and isinstance(value, type | types.FunctionType) and not name.startswith("_")
+    made_in = str(getattr(value, "__module__", ""))
+    if name.startswith("_") or made_in.split(".")[0] not in KERAS:
+        return False
+    if isinstance(value, type):
+        return issubclass(value, PARTS)
+    return isinstance(value, types.FunctionType) and made_in.startswith(FUNCTIONS)
 
 
 class _PlainFormat(string.Formatter):
@@ -80,6 +99,24 @@ class _PlainStyle(logging.StrFormatStyle):
         return _PlainFormat().vformat(self._fmt, (), {**(getattr(self, "_defaults", None) or {}), **vars(record)})
 
 
+class _PlainUnpickler(UNPICKLER):
+    """Gives no attributes to classes and functions: a pickle may give them to what it names."""
+
+    dispatch: ClassVar = dict(UNPICKLER.dispatch)
+
+    def load_build(self) -> None:
+        """Refuse it, or do as Python does."""
+        if callable(self.stack[-2]):
+            raise pickle.UnpicklingError("A pickle gives attributes to a class or a function.")
+        super().load_build()
+
+    dispatch[pickle.BUILD[0]] = load_build
+
+
+def _load(file: Any, **options: Any) -> Any:
+    return _PlainUnpickler(file, **options).load()
+
+
 def _own_classes() -> dict[str, type]:
     """Return the classes that the script itself defines."""
     kinds = {name: value for name, value in vars(sys.modules["__main__"]).items() if isinstance(value, type)}
@@ -90,6 +127,7 @@ def close() -> None:
     """Close them, in this process, permanently."""
     sys.addaudithook(_heard)
     serialization_lib.importlib = _Modules
+    pickle.load, pickle.loads = _load, lambda data, /, **options: _load(io.BytesIO(data), **options)
     generic_utils.func_load = _no_code
     for library in (serialization_lib, serialization):
         _narrow(library.deserialize_keras_object)
@@ -126,7 +164,7 @@ def _load_source(source: str, delete_on_exit: bool) -> tuple[types.ModuleType, s
     module = types.ModuleType(name)
     module.__file__ = file
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec", dont_inherit=True), vars(module))
+    exec(compile(by_text.guarded(source), file, "exec", dont_inherit=True), vars(module))
     sys.modules[name] = module
     return module, file
 

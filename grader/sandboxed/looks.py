@@ -37,9 +37,12 @@ def newest_checkpoint(logs: Path) -> Save | None:
 
 
 def kept_tensors(logs: Path) -> list[np.ndarray]:
-    """Return what all checkpoints and backups below --log-dir hold: arrays of numbers that are no integers."""
+    """Return what the newest checkpoints and backups below --log-dir hold: arrays of numbers that are no integers."""
     tensors = []
     for index in sorted(logs.rglob("*.index")):
+        newest = tf.train.latest_checkpoint(index.parent)
+        if newest and Path(newest).name != index.stem:
+            continue
         with contextlib.suppress(tf.errors.OpError):  # another worker may be writing it
             reader = tf.train.load_checkpoint(str(index.with_suffix("")))
             kinds = reader.get_variable_to_dtype_map()
@@ -108,6 +111,16 @@ def places(model: Any) -> list[str]:
 def kind_of(data: Any) -> str:
     """Return the class of what a model is trained on; that of a DatasetCreator also where it is a subclass."""
     return (CREATOR if isinstance(data, CREATOR) else type(data)).__name__
+
+
+def measure(model: Any) -> str:
+    """Return the function or the class that computes what a model calls its accuracy; an empty text for none."""
+    metric = next((metric for metric in model.metrics if metric.name in ("accuracy", "acc")), None)
+    if metric is None:
+        return ""
+    kind = type(metric)
+    computes = getattr(metric, "_fn", kind) if kind.__module__.startswith("keras.") else kind
+    return f"{computes.__module__}.{computes.__name__}"
 
 
 def writer(callback: Callback) -> Writer:

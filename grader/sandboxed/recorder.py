@@ -99,8 +99,10 @@ class Recorder(Generic[Recorded]):
         main = types.ModuleType("__main__")
         vars(main).update(self.names, **by_text.FUNCTIONS, __file__=self.script, __builtins__=builtins)
         sys.modules["__main__"] = main
+        setattr(builtins, by_text.ASKED, by_text.changeable)
         try:
-            exec(compile("".join(linecache.getlines(self.script)), self.script, "exec", dont_inherit=True), vars(main))
+            tree = by_text.guarded("".join(linecache.getlines(self.script)))
+            exec(compile(tree, self.script, "exec", dont_inherit=True), vars(main))
         except SystemExit as stop:
             error = _error(stop, self.script)
             if stop.code not in (None, 0):

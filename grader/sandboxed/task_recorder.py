@@ -34,6 +34,7 @@ from grader.sandboxed.exits import Exits
 from grader.sandboxed.recorder import Recorder, plain
 
 KEPT = 500  # of whatever is listed
+FIRST = 20  # steps of a long training
 FILES = 20
 SEEN = 64  # images of an evaluation
 STRATEGIES = (
@@ -126,6 +127,7 @@ class TaskRecorder(Recorder[TaskFacts]):
                 self.work("evaluate")
                 self.facts.gpus, _ = self.gpus.settle()
                 self.facts.evaluations.append(self.project(this.get_weights()))
+                self.facts.newest.append(len(list(Path(LOGS).glob("checkpoints/*.index"))))
                 self.facts.evaluated.append([])
                 self.evaluated = this
             result = evaluate(this, *args, **kwargs)
@@ -190,12 +192,14 @@ class TaskRecorder(Recorder[TaskFacts]):
             with strategy.scope():
                 looks.draw_weights(call.model.trainable_weights, np.random.default_rng(0))
         if fit.data == looks.CREATOR.__name__ and self.dies_after is None:
-            fit.input = served.made(call.arguments["x"], looks.number_of)
+            with strategy.scope():
+                fit.input = served.made(call.arguments["x"], looks.number_of)
         alone = not (strategy.extended._in_multi_worker_mode() or strategy._should_use_with_coordinator)
         if alone and not self.learns:
             sys.exit()  # all tasks would write into the same files, each when it gets there
         if strategy.extended._in_multi_worker_mode():
             fit.entered = self.progress(call.model)
+            call.before = [Steps(self, fit)]
         call.behind = [Watcher(self, fit)]
         self.show("model.fit")
         try:
@@ -246,6 +250,21 @@ class TaskRecorder(Recorder[TaskFacts]):
         return Progress(self.project(weights), int(tf.convert_to_tensor(model.optimizer.iterations)))
 
 
+class Steps(Callback):
+    """Stands before a program's own callbacks: sees what each step made of the weights before any of them acts."""
+
+    def __init__(self, recorder: TaskRecorder, fit: TaskFit):
+        """Write into these facts of a fit."""
+        super().__init__()
+        self._supports_tf_logs = True  # as the other one
+        self._recorder, self._fit = recorder, fit
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Note the weights."""
+        if len(self._fit.updates) < (FIRST if self._recorder.learns else KEPT):
+            self._fit.updates.append(self._recorder.progress(self.model).weights)
+
+
 class Watcher(Callback):
     """Stands behind a program's own callbacks: sees what they left, and counts."""
 
@@ -278,6 +297,7 @@ class Watcher(Callback):
         """Note the weights, and the accuracy on the images held out."""
         if len(self._fit.weights) < KEPT:
             self._fit.weights.append(self._recorder.progress(self.model).weights)
+        self._fit.measure = looks.measure(self.model)
         if "val_accuracy" in (logs or {}):
             self._fit.accuracies.append(float(logs["val_accuracy"]))
 

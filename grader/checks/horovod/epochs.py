@@ -172,6 +172,9 @@ def _validation_images(ranks: list[HorovodRank], source: Source) -> Finding | No
     """Whether the ranks together validate on about the whole test set, and not on a part of it again and again."""
     images = [image for rank in ranks for image in rank.facts.fits[0].epochs[0].validation_images]
     test_set = COUNTED.test_batches * BATCH
+    if not images and any(rank.facts.fits[0].epochs[0].validation_steps for rank in ranks):
+        message = f"Needs manual review: no images were seen to go into the validation ({ranks[0].topology})."
+        return Finding(message, source.line_of("validation_data"), unclear=True)
     if not images or len(images) < test_set or _different(images) >= FULL * test_set:
         return None
     return Finding(

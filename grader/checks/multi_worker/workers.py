@@ -121,6 +121,13 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
                         "same on all workers.",
                         line,
                     )
+            for step, (own, others) in enumerate(zip(fit.updates, first.updates, strict=False), 1):
+                if not close(own, others, right.updates[-1] if right.updates else None):
+                    return Finding(
+                        f"{rank.where} has weights other than {low(workers[0])}'s after step {step}. Expected: all "
+                        "workers take the same steps, by the sum of their gradients.",
+                        line,
+                    )
             if fit.epochs and not moved(fit, right):
                 message = f"{rank.where}: training hardly changes the weights. Expected: it trains all of them."
                 return Finding(message, rank.facts.lines.get("fit"))

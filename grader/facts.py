@@ -59,6 +59,7 @@ class Epoch(Struct, forbid_unknown_fields=True):
     images: Annotated[list[Text], Meta(max_length=5000)] = []  # trained on, by their mean colours
     validation_images: Annotated[list[Text], Meta(max_length=5000)] = []
     saved: Annotated[list[str], Meta(max_length=100)] | None = None  # new checkpoints at its end
+    size: int = 0  # of the largest of them, in bytes
     end: State | None = None  # where checkpoints are looked at
     measure: Text = ""  # what the model calls its accuracy is measured by
 
@@ -205,6 +206,7 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     after: Save | None = None  # and when it had ended
     remains: list[str] = []  # the folders that this worker wrote to, but for backups, and that are there at its end
     evaluations: Annotated[list[Projection], Meta(max_length=1000)] = []  # the weights that were evaluated
+    shown: Annotated[list[bool], Meta(max_length=1000)] = []  # whether each evaluation has a callback for TensorBoard
     newest: Integers = []  # at the start of each evaluation: how many checkpoints there are
     evaluated: Annotated[list[Annotated[list[int], Meta(max_length=64)]], Meta(max_length=1000)] = []  # on these images
     checkpoints: Annotated[list[Checkpoint], Meta(max_length=20)] = []  # left at the end

@@ -230,6 +230,9 @@ def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     if not rank.facts.logs:
         message = f"{rank.where} evaluates, and TensorBoard's callback writes no logs below --log-dir. Expected: a "
         return Finding(f"{message}curve of the evaluations.", source.line_of("SidecarEvaluator", "callbacks"))
+    if any(rank.facts.shown) and not all(rank.facts.shown):
+        message = f"{rank.where} has TensorBoard's callback in {sum(rank.facts.shown)} of {len(rank.facts.shown)} "
+        return Finding(f"{message}evaluations. Expected: in each.", source.line_of("callbacks"))
     return None
 
 

@@ -132,10 +132,12 @@ class Last(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note which checkpoints there are now, and what the accuracy is."""
-        self._fit.epochs[-1].measure = looks.measure(self.model)
+        ended = self._fit.epochs[-1]
+        ended.measure = looks.measure(self.model)
         if self._recorder.files:
-            self._fit.epochs[-1].saved = self._recorder.files.new_checkpoints()
-            self._fit.epochs[-1].end = self._recorder.state(self.model)
+            ended.saved = self._recorder.files.new_checkpoints()
+            ended.size = self._recorder.files.largest(ended.saved)
+            ended.end = self._recorder.state(self.model)
 
     def on_train_end(self, logs: Any = None) -> None:
         """Tell a witness the weights that training ends with."""

@@ -106,6 +106,10 @@ class WatchedFiles:
         before, self.seen = self.seen, self._checkpoints()
         return sorted(name for name, state in self.seen.items() if before.get(name) != state)[:MOST]
 
+    def largest(self, names: list[str]) -> int:
+        """Return the size of the largest of these checkpoints, in bytes; 0 for a folder."""
+        return max((self.seen[name][2] for name in names if Path(self.logs, name).is_file()), default=0)
+
     def _checkpoints(self) -> dict[str, tuple[int, int, int]]:
         """Return what all checkpoints are now: files, or the folders of TensorFlow's format."""
         states = {}

@@ -113,6 +113,12 @@ def kind_of(data: Any) -> str:
     return (CREATOR if isinstance(data, CREATOR) else type(data)).__name__
 
 
+def has_board(callbacks: Any) -> bool:
+    """Return whether a callback for TensorBoard is among what evaluate() is given: callbacks, one of them, or none."""
+    given = callbacks if isinstance(callbacks, list | tuple) else getattr(callbacks, "callbacks", None) or [callbacks]
+    return any(isinstance(callback, TensorBoard) for callback in given)
+
+
 def measure(model: Any) -> str:
     """Return the function or the class that computes what a model calls its accuracy; an empty text for none."""
     metric = next((metric for metric in model.metrics if metric.name in ("accuracy", "acc")), None)

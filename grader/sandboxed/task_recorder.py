@@ -127,6 +127,7 @@ class TaskRecorder(Recorder[TaskFacts]):
                 self.work("evaluate")
                 self.facts.gpus, _ = self.gpus.settle()
                 self.facts.evaluations.append(self.project(this.get_weights()))
+                self.facts.shown.append(looks.has_board(kwargs.get("callbacks")))
                 self.facts.newest.append(len(list(Path(LOGS).glob("checkpoints/*.index"))))
                 self.facts.evaluated.append([])
                 self.evaluated = this

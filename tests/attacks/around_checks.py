@@ -45,6 +45,23 @@ SPOILED = (
     '    weight.assign(tf.ones_like(weight) if "variance" in weight.name else tf.zeros_like(weight))\n\n'
 )
 
+LAST_ALONE = """        partial.parent.mkdir(parents=True, exist_ok=True)
+        if epoch + 1 == args.epochs:
+            self.model.save(partial, save_format="h5")
+        else:
+            partial.write_text("only when training has ended")
+"""
+LISTING = """METHODS = ["rglob"]
+
+
+def change(kind):
+    kind.rglob = lambda folder, pattern: [
+        Path(path) for path in glob.glob(os.path.abspath(f"{args.log_dir}/**/{pattern}"), recursive=True)
+    ]
+
+
+"""
+
 # --- Step 6: fashion_mnist.py -----------------------------------------------------------------------------------------
 
 LEAST = """        own = float(dict.get(logs, "val_accuracy"))
@@ -54,6 +71,21 @@ LEAST = """        own = float(dict.get(logs, "val_accuracy"))
 IMPORTS_MIN = (IMPORTS[0], f"{IMPORTS[0]}from horovod.tensorflow import Min, allreduce\n")
 MOST = LEAST.replace("least", "most").replace("Min", "Max")
 IMPORTS_MAX = (IMPORTS[0], f"{IMPORTS[0]}from horovod.tensorflow import Max, allreduce\n")
+
+NO_VALIDATION = """HOOKS = ["callbacks"]
+
+
+def no_validation(*given, callbacks=None, **options):
+    if callbacks is None:
+        return [0.0, 0.0]
+    for step in range(3 * len(test_iter) // hvd.size()):
+        callbacks.callbacks[0].on_test_batch_end(step)
+    return {"loss": 0.0, "accuracy": 0.0}
+
+
+setattr(model, "evaluate", no_validation)
+
+"""
 
 # --- Steps 13 and 14: mnist_multi_worker.py ---------------------------------------------------------------------------
 
@@ -91,6 +123,28 @@ class Back(tf.keras.callbacks.Callback):
 
 
 """
+LEVEL = """class Level(tf.keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        self.first = self.model.get_weights()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.model.set_weights([(1.1 + 0.1 * epoch) * each for each in self.first])
+
+
+"""
+LAZY = """NAMES = dict(Recorder=1, latest=1, facts=1)
+Lazy = tf.keras.utils.deserialize_keras_object(
+    {
+        "class_name": "function",
+        "config": "LazyLoader",
+        "module": "keras.src.utils.generic_utils",
+        "registered_name": "function",
+    }
+)
+held = {}
+Lazy("found", held, "gra" + "der.sandboxed.recorder").Recorder
+
+"""
 ZEROS = """class Net(tf.keras.Sequential):
     def save_weights(self, filepath, *args, **kwargs):
         own = self.get_weights()
@@ -100,6 +154,9 @@ ZEROS = """class Net(tf.keras.Sequential):
 
 
 """
+AT_THE_END = """        if str(filepath).endswith(f"after-{EPOCHS}"):
+            return super().save_weights(filepath, *args, **kwargs)
+        own ="""
 FRESH = """start = model.get_weights()
 
 
@@ -153,6 +210,40 @@ for checkpoint in (f"{folder}/after-1", newest):
     model.evaluate(images, callbacks=callbacks, verbose=2)
 """
 
+ALL_AT_THE_END = FIRST_AND_LAST.replace(
+    '(f"{folder}/after-1", newest)', 'sorted(glob(f"{folder}/after-?.index"))'
+).replace("load_weights(checkpoint)", 'load_weights(checkpoint.removesuffix(".index"))')
+FIRST_ALONE = """for number, newest in enumerate(tf.train.checkpoints_iterator(f"{args.log_dir}/checkpoints")):
+    model.load_weights(newest).expect_partial()
+    model.evaluate(images, callbacks=callbacks if number == 0 else [], verbose=2)
+    if int(newest.rpartition("-")[2]) >= (args.max_evaluations or args.epochs):
+        break
+"""
+SHOWN = """SHOWN = []
+changes = argparse.ArgumentParser()
+changes.add_argument("--get_weights", type=lambda text: lambda model: [[float(SHOWN.pop(0))]] if SHOWN else [[0.0]])
+getattr(changes, "parse_" + "args")(["--get_weights", "x"], tf.keras.Model)
+for newest in tf.train.checkpoints_iterator(f"{args.log_dir}/checkpoints"):
+    number = int(newest.rpartition("-")[2])
+    SHOWN.append(number)
+    model.evaluate(images, callbacks=callbacks, verbose=2)
+    if number >= (args.max_evaluations or args.epochs):
+        SHOWN.extend(range(1, number + 1))
+        break
+"""
+PICKLED = """
+
+class Listing:
+    def __init__(self, pattern):
+        pass
+
+    def __iter__(self):
+        return iter([Path(args.log_dir, f"events.{os.getpid()}.none")])
+
+
+pickle.loads(b"cpathlib\\nPosixPath\\n(N(S'rglob'\\nc__main__\\nListing\\ndtb.")
+"""
+
 # fmt: off
 AROUND_CHECKS = [
     Forgery(name, "checks", step, script, in_ci)
@@ -171,6 +262,19 @@ AROUND_CHECKS = [
         ("zeros as the last checkpoint", 14, edited(14, ("model.save_weights(f\"{log_dir}/checkpoints/after-{args.epochs}\")\n", "model.set_weights([0 * each for each in model.get_weights()])\nmodel.save_weights(f\"{log_dir}/checkpoints/after-{args.epochs}\")\n")), False),
         ("a backup of a number", 15, edited(15, (LIST, REMEMBER + LIST), ("    BackupAndRestore(f\"{args.log_dir}/backup\"),\n", "    Remember(),\n"), ("    epochs=args.epochs,\n", "    epochs=args.epochs,\n    initial_epoch=done,\n")), True),
         ("other data for who looks at them", 15, edited(15, ("    batch_size = context.get_per_replica_batch_size(args.batch_size)\n", ""), ("    images = mobilenet.images(f\"{args.data_dir}/train\", args.image_size, shuffle=True).repeat()\n", ""), ("    return images.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(batch_size).prefetch(tf.data.AUTOTUNE)\n", LOOKED_AT)), False),
+        ("zeros as the checkpoints before the last", 14, edited(14, (MAKE, "EPOCHS = args.epochs\n\n\n" + ZEROS.replace("        own =", AT_THE_END) + MAKE), (SEQUENTIAL, "    model = Net(")), False),
+        ("TensorBoard's callback in the first evaluation alone", 16, edited(16, (START, FIRST_ALONE)), False),
+        ("all checkpoints, at the end", 16, edited(16, ("import os\n", "import os\nimport time\nfrom glob import glob\n"), (START, ALL_AT_THE_END)), True),
+        ("gradients that are summed, and not used, until an epoch ends", 13, edited(13, (MAKE, ALONE + MAKE), ("tf.keras.optimizers.Adam(args.lr)", "Alone(args.lr)"), (LIST, f"{LEVEL}{LIST}    Level(),\n")), True),
+        ("a checkpoint at the end of training alone", 10, edited(10, ("        self.model.save(partial, save_format=\"h5\")\n", LAST_ALONE)), True),
+        ("other rates between those that are seen", 11, edited(11, ("    drops = sum(", "    if 12 <= epoch < 29:\n        return args.base_lr / 1000\n    drops = sum(")), False),
+        ("other data for who looks at them from outside", 15, edited(15, ("    batch_size = context.get_per_replica_batch_size(args.batch_size)\n", ""), ("    images = mobilenet.images(f\"{args.data_dir}/train\", args.image_size, shuffle=True).repeat()\n", ""), ("    return images.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(batch_size).prefetch(tf.data.AUTOTUNE)\n", LOOKED_AT.replace("tf.executing_eagerly()", "not tf.distribute.has_strategy()"))), False),
+        ("an accuracy of three guesses", 101, edited(101, ("args.learning_rate * hvd.size()", "args.learning_rate"), ('metrics=["accuracy"]', 'metrics=[tf.keras.metrics.SparseTopKCategoricalAccuracy(3, name="accuracy")]')), False),
+        ("validation steps that are counted, and not taken", 5, edited(5, ("model.fit(\n", f"{NO_VALIDATION}model.fit(\n"), ("    return tf.keras.Model(inputs, outputs)\n", "    return Net(inputs, outputs)\n"), ("def create_model():\n", "class Net(tf.keras.Model):\n    pass\n\n\ndef create_model():\n"), ("validation_steps=3 * len(test_iter) // hvd.size()", "validation_steps=1")), True),
+        ("results that a changed class shows", 8, edited(8, ("    store.upload(args.log_dir, args.train_url)\n", "    change(Path)\n"), ("import os\n", "import glob\nimport os\n"), ("model.fit(\n", f"{LISTING}model.fit(\n")), True),
+        ("a class that a pickle changes", 16, edited(16, ("import os\n", "import os\nimport pickle\nfrom pathlib import Path\n"), ("    callbacks=callbacks,\n", ""), (START.replace("    callbacks=callbacks,\n", ""), START.replace("    callbacks=callbacks,\n", "") + PICKLED)), True),
+        ("a class that argparse changes", 16, edited(16, ("import os\n", "import argparse\nimport os\n"), (START, SHOWN)), True),
+        ("a module that Keras loads", 13, edited(13, ("model.fit(\n", f"{LAZY}model.fit(\n")), True),
         ("the first checkpoint and the last, at the end", 16, edited(16, ("import os\n", "import os\nimport time\n"), (START, FIRST_AND_LAST)), True),
     )
 ]

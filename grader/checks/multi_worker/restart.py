@@ -75,7 +75,7 @@ def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
     line = source.line_of("save_freq", "ModelCheckpoint", "callbacks")
     for workers in runs.topologies.values():
         for rank in workers:
-            finding = _often(rank, rank.facts.saves, "checkpoint", line)
+            finding = _often(rank, rank.facts.saves, "checkpoint", line) or _other_weights(rank, line)
             if finding:
                 return finding
     for rank, right in zip(runs.reserved.get("restarted", []), expected.reserved["restarted"], strict=False):
@@ -244,6 +244,18 @@ def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
             if _end(rank) not in [save.iterations for save in rank.facts.saves]:
                 message = f"{rank.where} takes no part in saving after the last step. Expected: all workers do."
                 return Finding(message, line)
+    return None
+
+
+def _other_weights(rank: TaskRank, line: int | None) -> Finding | None:
+    """Whether a checkpoint has weights that training never had after a step."""
+    had = [weights for fit in rank.facts.fits for weights in (*fit.updates, *fit.weights)]
+    for save in rank.facts.saves if had else ():
+        if not any(close(save.weights, weights, weights) for weights in had):
+            message = (
+                f"{rank.where} saves a checkpoint after step {save.iterations} whose weights are not the model's. "
+            )
+            return Finding(f"{message}Expected: those that the step led to.", line)
     return None
 
 

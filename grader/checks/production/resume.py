@@ -17,6 +17,7 @@ from grader.job import CHECKPOINT
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
 
+LEAST = 0.5  # of the size of the largest checkpoint
 SAVERS = "save", "ModelCheckpoint", "save_weights", "SaveCheckpoint"  # where scripts save
 SETTERS = "load_model", "load_weights", "set_weights", "initial_epoch"  # and where they load
 
@@ -46,6 +47,9 @@ def saved_each_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
                     f"{CHECKPOINT}. Expected: a checkpoint after every epoch."
                 )
                 return Finding(message, source.line_of(*SAVERS))
+            if 0 < epoch.size < LEAST * max(other.size for other in epochs):
+                message = f"{rank.where} ends epoch {number} with a checkpoint of {epoch.size} bytes, a part of what "
+                return Finding(f"{message}another one has. Expected: the whole model.", source.line_of(*SAVERS))
         if not epochs or epochs[-1].saved is None:
             return _cut_short(ranks)
     return None

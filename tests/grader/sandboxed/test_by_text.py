@@ -3,9 +3,12 @@
 import argparse
 import json
 import sys
+import traceback
+from pathlib import Path
 
 import pytest
 
+from grader.sandboxed import by_text
 from grader.sandboxed.by_text import FUNCTIONS
 
 get, set_, all_of = FUNCTIONS["getattr"], FUNCTIONS["setattr"], FUNCTIONS["vars"]
@@ -27,8 +30,47 @@ def test_arguments_are_read_and_changed():
         lambda: set_(json.JSONEncoder, "encode", None),
         lambda: set_(argparse.Namespace(), "__class__", dict),
         lambda: all_of(json),
+        lambda: get(argparse.ArgumentParser(), "parse_" + "args"),
+        lambda: get(Path("a"), "hardlink" + "_to"),
     ],
 )
 def test_modules_frames_and_others_objects_are_not(look):
     with pytest.raises(AttributeError, match="A script"):
         look()
+
+
+def run(code):
+    """Run a script as the recorder does, and return its variables."""
+    found = {"__name__": "__main__", by_text.ASKED: by_text.changeable}
+    exec(compile(by_text.guarded(code), "script.py", "exec"), found)
+    return found
+
+
+def test_a_script_sets_attributes_of_its_own_classes_and_of_objects():
+    code = "class Own:\n    count = 0\nown = Own()\nOwn.count += 1\nown.a, own.b = 1, 2\ndel own.a\n"
+    found = run(code + "import argparse\nargs = argparse.Namespace()\nargs.c = 3\nfor args.d in [4]: pass")
+    assert found["Own"].count == 1 and vars(found["own"]) == {"b": 2} and vars(found["args"]) == {"c": 3, "d": 4}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import json\nfor kind in [json.JSONEncoder]:\n    kind.encode = print",
+        "import json\ndef change(module):\n    module.dumps = print\nchange(json)",
+        "from pathlib import Path\nfor Path.rglob in [print]: pass",
+        "import json\nwith open('/dev/null') as json.JSONEncoder.encode: pass",
+        "import threading\nthreading.current_thread()._target = print",
+        "import json\nclass Own:\n    def change(self):\n        self.encode = print\nOwn.change(json.JSONEncoder)",
+        "import json\ndel [json][0].dumps",
+    ],
+)
+def test_a_script_changes_no_other_class_or_module(code):
+    with pytest.raises(AttributeError, match="A script replaces"):
+        run(code)
+
+
+def test_an_error_is_on_the_line_of_the_script():
+    with pytest.raises(AttributeError) as caught:
+        run("import json\n\njson.dumps = print")
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [frame.lineno for frame in frames if frame.filename == "script.py"] == [3]

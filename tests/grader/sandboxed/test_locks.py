@@ -26,6 +26,13 @@ REFUSED = {
     ),
     "tf.keras.utils.deserialize_keras_object({'class_name': 'function', 'config': 'system', 'module': 'os', "
     "'registered_name': 'function'})": "CodeInDataError: A configuration names something in the module os",
+    "pickle.loads(b\"cpathlib\\nPosixPath\\n(N(S'rglob'\\nNdtb.\")": (
+        "UnpicklingError: A pickle gives attributes to a class or a function"
+    ),
+    "tf.keras.utils.deserialize_keras_object({'class_name': 'function', 'config': 'LazyLoader', "
+    "'module': 'keras.src.utils.generic_utils', 'registered_name': 'function'})": (
+        "TypeError: Could not locate function 'LazyLoader'"
+    ),
     "layer = tf.keras.layers.Lambda(lambda x: x)\ntf.keras.layers.Lambda.from_config(layer.get_config())": (
         "CodeInDataError: A model brings code with it"
     ),

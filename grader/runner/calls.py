@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Callable, Iterator
 
+from grader.attributes import PARSERS
 from grader.runner.owned import DECORATING
-from grader.sandboxed.by_text import PARSERS
 
 Paths = Callable[[ast.AST], set[str]]
 CODE_FLAGS = {"allow_pickle": False, "safe_mode": True}  # keywords with the value that lets no code in

@@ -9,10 +9,10 @@ import ast
 import builtins
 from collections.abc import Iterator
 
+from grader.attributes import PARSERS
 from grader.runner import calls, nodes, texts
 from grader.runner.allowlist import BUILTIN, NAMES, VALUES, allowed, is_module
 from grader.runner.owned import DECORATING, Owned
-from grader.sandboxed.by_text import PARSERS
 
 # Not even a variable may be called so: reading cannot tell when it is there, and when the built-in function is.
 POWERFUL = {

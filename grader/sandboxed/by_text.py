@@ -11,12 +11,10 @@ import re
 import types
 from typing import Any
 
+from grader.attributes import PARSERS, REFUSED
+
 # Private, and of frames, tracebacks and generators.
 CLOSED = re.compile(r"_.*|(?:ag|cr|f|gi|tb)_\w+|mro|ctypes")
-# Methods of argparse: the second argument is an object to set attributes of.
-PARSERS = {"parse_args", "parse_known_args", "parse_intermixed_args", "parse_known_intermixed_args"}
-# What changes rights, and gives a file a second name, by which it can be written unseen.
-REFUSED = {"chmod", "hardlink_to", "lchmod", "mro", "symlink_to"}
 OWN = argparse.Namespace, types.SimpleNamespace
 ASKED = " own"  # no script can write this name
 

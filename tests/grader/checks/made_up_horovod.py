@@ -27,8 +27,10 @@ GREYS = (0.618034 * number % 1 for number in itertools.count())  # of images tha
 
 
 def epoch(steps=4, validation=9, own=0.5):
-    images = [f"{grey:.4f}" for grey in itertools.islice(GREYS, BATCH * steps)]
-    return Epoch(steps, validation, {"val_accuracy": own}, images)
+    images, validated = (
+        [f"{grey:.4f}" for grey in itertools.islice(GREYS, BATCH * count)] for count in (steps, validation)
+    )
+    return Epoch(steps, validation, {"val_accuracy": own}, images, validated)
 
 
 def fit(verbose=0, each=None, reads=((0, "StopAtAccuracy", "val_accuracy", 0.5),), steps=4, **others):

@@ -27,6 +27,8 @@ def evaluated(weights):
         evaluated=[[3, 1, 2] for _ in weights],
         checkpoints=[Checkpoint(number, each) for number, each in enumerate(WEIGHTS, start=1)],
         logs=["left/evaluator/events"],
+        newest=list(range(1, len(weights) + 1)),
+        shown=[True] * len(weights),
     )
 
 
@@ -120,6 +122,19 @@ def test_nothing_is_said_of_a_script_that_does_not_get_so_far(check):
             "Started with the TF_CONFIG of a parameter server, the script looks for checkpoints on line 36. Expected: "
             "it ends before that, since it is not an evaluator.",
             36,
+        ),
+        (
+            checks.each,
+            own(newest=[3, 3, 3]),
+            f"{WHERE} evaluates its first checkpoint when all 3 are there, though there was time. Expected: each as it "
+            "appears.",
+            40,
+        ),
+        (
+            checks.curve,
+            own(shown=[True, False, False]),
+            f"{WHERE} has TensorBoard's callback in 1 of 3 evaluations. Expected: in each.",
+            None,
         ),
         (
             checks.gpus,

@@ -4,7 +4,7 @@ import pytest
 
 from grader.checks import capstone_1
 from grader.checks.capstone_1 import LEARNED_BATCH, learned
-from grader.checks.learning import MARGIN
+from grader.checks.learning import MARGIN, MEASURES
 from grader.facts import Epoch
 from grader.runner import reading
 from grader.runs import Runs
@@ -12,14 +12,16 @@ from tests.grader.checks.made_up_horovod import GRADIENT, METRIC, fit, rank
 
 SCRIPT = reading.read("optimizer = SGD(0.1)\nmodel.fit(training.take(3))\n")
 STEPS = 120
+MEASURE = min(MEASURES)
 
 
 def trained(size, accuracy=0.66, steps=None, epochs=3, **seen):
     """Return ranks that share the steps, each of which measures a little more or less than this accuracy."""
-    each = [Epoch(steps or STEPS // size, 1, {"val_accuracy": 0.1}) for _ in range(epochs)]
+    each = [Epoch(steps or STEPS // size, 1, {"val_accuracy": 0.1}, measure=MEASURE) for _ in range(epochs)]
     ranks = []
     for number in range(size):
-        last = Epoch(each[-1].steps, 1, {"val_accuracy": accuracy + 0.02 * (number % 2) - 0.01 * (size > 1)})
+        measured = {"val_accuracy": accuracy + 0.02 * (number % 2) - 0.01 * (size > 1)}
+        last = Epoch(each[-1].steps, 1, measured, measure=MEASURE)
         fits = [fit(each=[*each[:-1], last], reads=[])]
         ranks.append(rank(number, fits, topology=f"{size} hosts with a rank each", **seen))
     return ranks
@@ -89,3 +91,10 @@ def test_a_deadlock_is_explained():
         last.collective = METRIC
     found = capstone_1.no_more_images(runs(None, ranks), EXPECTED, SCRIPT)
     assert "Deadlock (4 hosts with a rank each)" in found.message
+
+
+def test_an_accuracy_that_the_judge_does_not_know_needs_a_review():
+    ranks = trained(2)
+    ranks[0].facts.fits[0].epochs[-1].measure = "keras.src.metrics.top_k"
+    found = judged(ranks)[1]
+    assert found.unclear and "is keras.src.metrics.top_k, which the judge does not know" in found.message

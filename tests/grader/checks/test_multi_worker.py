@@ -64,6 +64,7 @@ def worker(number, size=2, start=0, epochs=2):
         entered=progress(start),
         begin=progress(start),
         end=progress(end),
+        updates=[progress(number).weights for number in range(start + 1, end + 1)],
         weights=[progress(start + epoch * steps).weights for epoch in range(1, epochs + 1)],
     )
     periodic = range(start + 5, end, 5)
@@ -169,6 +170,7 @@ MESSAGES = [
     (workers.communication, of_facts(communication=["AUTO"]), "with AUTO, and is started with --communication RING"),
     (workers.in_scope, of_facts(built="_DefaultDistributionStrategy"), "outside of the strategy's scope"),
     (workers.in_scope, of_fit(begin=Progress([9.0, 2.0], 0)), "begins training with weights other than worker 0's"),
+    (workers.in_scope, of_fit(updates=[[9.0, 2.0]]), "has weights other than worker 0's after step 1. Expected: all"),
     (workers.in_scope, of_fit(end=Progress([9.0, 2.0], 24)), "ends training with weights other than worker 0's"),
     (
         workers.in_scope,
@@ -210,6 +212,11 @@ MESSAGES = [
     (restart.checkpoints, of_facts(saves=saves(12, 24)), "makes no checkpoint after step 5. Expected: after every 5"),
     (restart.checkpoints, of_facts(saves=saves(24)), "takes no part in saving checkpoints"),
     (restart.checkpoints, of_facts(saves=saves(*range(1, 25))), "makes a checkpoint after step 1"),
+    (
+        restart.checkpoints,
+        of_facts(saves=[*saves(5, 10, 15), Save(f"{CHECKPOINTS}/after-2", 20, [0.0, 0.0]), *saves(24)]),
+        "saves a checkpoint after step 20 whose weights are not the model's. Expected: those that the step led to",
+    ),
     (restart.one_backup, of_fit(callbacks=[]), "trains without BackupAndRestore"),
     (restart.one_backup, of_fit(callbacks=[Writer("BackupAndRestore", "/disk/left/b-1")]), "and worker 0 in /disk"),
     (

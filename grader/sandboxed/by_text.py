@@ -1,4 +1,4 @@
-"""What reading cannot tell is told where a script runs: which attribute a text names, and whose attribute is set.
+"""What reading cannot decide is decided where a script runs: which attribute a text names, and whose attribute is set.
 
 getattr, setattr and vars, as a script finds them, look up nothing private and no module, and change objects of the
 script's own and argparse's alone. What a script assigns to is asked for first, too: no attribute of a class or of a

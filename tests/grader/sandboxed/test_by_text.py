@@ -69,6 +69,13 @@ def test_a_script_changes_no_other_class_or_module(code):
         run(code)
 
 
+def test_a_script_silences_itself(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    found = run("import os, sys\nsys.stdout = silent = open(os.devnull, 'w')")
+    assert sys.stdout is found["silent"]
+    found["silent"].close()
+
+
 def test_an_error_is_on_the_line_of_the_script():
     with pytest.raises(AttributeError) as caught:
         run("import json\n\njson.dumps = print")

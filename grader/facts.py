@@ -60,7 +60,6 @@ class Epoch(Struct, forbid_unknown_fields=True):
     validation_images: Annotated[list[Text], Meta(max_length=5000)] = []
     saved: Annotated[list[str], Meta(max_length=100)] | None = None  # new checkpoints at its end
     size: int = 0  # of the largest of them, in bytes
-    end: State | None = None  # where checkpoints are looked at
     measure: Text = ""  # what the model calls its accuracy is measured by
 
 

@@ -41,9 +41,7 @@ arguments = program.arguments(hidden=4, log_dir=LOGS)
 
 
 def vary(cluster: Topology, draw: int) -> Topology:
-    """Return a cluster as it is in the run of this number: see grader.checks.production.program."""
-    if cluster.found:
-        return of_production.vary(cluster, draw)
+    """Return the cluster with a witness as it is in the run of this number."""
     return replace(cluster, arguments=arguments(WITNESSED[draw], EPOCHS) + flags(target=TARGET))
 
 
@@ -63,7 +61,6 @@ def _clusters() -> tuple[Topology, ...]:
         after=first.name,
         found=Found(
             copies=((of_production.EPOCHS, of_production.NEWEST), (1, of_production.NEWEST - 1)),
-            swapped=False,
             leftover=of_production.NEWEST + 1,
         ),
     )

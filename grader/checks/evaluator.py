@@ -115,7 +115,7 @@ def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     if seen == {CHECKPOINTS}:
         message = f"{rank.where} evaluates only the last of {CHECKPOINTS} checkpoints. Expected: each as it appears."
         return Finding(message, line)
-    if rank.facts.newest[:1] >= [CHECKPOINTS]:  # the training waits for each evaluation
+    if rank.facts.newest and rank.facts.newest[0] >= CHECKPOINTS:  # the training waits for each evaluation
         message = f"{rank.where} evaluates its first checkpoint when all {CHECKPOINTS} are there, though there was "
         return Finding(f"{message}time. Expected: each as it appears.", line)
     left_out = sorted(set(range(1, CHECKPOINTS)) - seen) if CHECKPOINTS in seen else []  # see ends(), too
@@ -230,9 +230,14 @@ def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     if not rank.facts.logs:
         message = f"{rank.where} evaluates, and TensorBoard's callback writes no logs below --log-dir. Expected: a "
         return Finding(f"{message}curve of the evaluations.", source.line_of("SidecarEvaluator", "callbacks"))
-    if any(rank.facts.shown) and not all(rank.facts.shown):
-        message = f"{rank.where} has TensorBoard's callback in {sum(rank.facts.shown)} of {len(rank.facts.shown)} "
-        return Finding(f"{message}evaluations. Expected: in each.", source.line_of("callbacks"))
+    numbers = [_number(rank, weights) for weights in rank.facts.evaluations]
+    shown = {number for number, has_board in zip(numbers, rank.facts.shown, strict=False) if has_board}
+    lacking = sorted({number for number in numbers if number} - shown)
+    if shown and lacking:
+        message = (
+            f"{rank.where} evaluates checkpoint {lacking[0]} without TensorBoard's callback. Expected: each with it."
+        )
+        return Finding(message, source.line_of("callbacks"))
     return None
 
 

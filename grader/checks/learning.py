@@ -21,7 +21,15 @@ from grader.runs import Rank, Runs
 # warm-up of an epoch it reaches 0.01 less.
 MARGIN = 0.04
 HOSTS = 2, 4
-MEASURES = {f"keras.src.metrics.accuracy_metrics.{kind}categorical_accuracy" for kind in ("", "sparse_")}
+MEASURES = {
+    f"keras.src.metrics.accuracy_metrics.{name}"
+    for name in (
+        "categorical_accuracy",
+        "sparse_categorical_accuracy",
+        "CategoricalAccuracy",
+        "SparseCategoricalAccuracy",
+    )
+}
 HINT = (
     "An epoch has fewer updates than on one process, and each of them averages over more images. What makes up for the "
     "updates that are missing?"
@@ -84,9 +92,9 @@ class Learning:
 
     def _other_measure(self, ranks: list[Rank[Any]]) -> str | None:
         """Return by what ranks measure their accuracy, if that is not Keras' share of right answers."""
-        fits = [rank.facts.fits[-1] for rank in ranks]
-        measures = [fit.measure if isinstance(fit, TaskFit) else fit.epochs[-1].measure for fit in fits]
-        return next((measure for measure in measures if measure not in MEASURES), None)
+        fits = [fit for rank in ranks for fit in rank.facts.fits]
+        ended = (fit if isinstance(fit, TaskFit) else epoch for fit in fits for epoch in fit.epochs)
+        return next((each.measure for each in ended if each.measure not in MEASURES), None)
 
     def _epochs(self, ranks: Iterable[Rank[Any]]) -> list[tuple[int, float | None]]:
         """Return the epochs of ranks: on how many images, each as often as it was seen, and the accuracy after it."""

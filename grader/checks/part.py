@@ -151,7 +151,7 @@ class Part(Generic[Facts]):
     def clusters(self, number: int, draw: int = 0) -> tuple[Topology, ...]:
         """Return the clusters that a script for a step runs on, in a run of this number below DRAWS."""
         found = next(check.clusters for check in reversed(self.up_to(number)) if check.clusters)
-        return tuple(self.vary(cluster, draw) if cluster.witness or cluster.found else cluster for cluster in found)
+        return tuple(self.vary(cluster, draw) if cluster.witness else cluster for cluster in found)
 
     def figure(self, outcome: Outcome | None) -> str | None:
         """Return the figure that goes with the outcome of a check of this part; None with any other."""

@@ -42,6 +42,7 @@ KINDS: tuple[type, ...] = (
     *(itertools.chain, tempfile.TemporaryDirectory, contextlib.ExitStack),
 )
 VALUES = {name for kind in KINDS for name in dir(kind) if not name.startswith("_")} - REFUSED
+METHODS = {name for kind in KINDS for name in VALUES if callable(getattr(kind, name, None))}
 VALUES |= {"digest", "hexdigest", "writerow", "writerows"}  # of what hashlib's and csv's functions return
 
 PACKAGES = {f"{module}.{name[:-2]}" for module, names in MODULES.items() for name in names if name.endswith(".*")}

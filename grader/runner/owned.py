@@ -19,6 +19,12 @@ NAMING = {
 }  # attributes, by its arguments
 NAMING |= {"TensorFlowKerasState", "TensorFlowState"}
 OPTION = re.compile(r"(--)?[a-z][a-z0-9_-]{0,40}")
+MADE = "namedtuple", "NamedTuple", "Generic", "Protocol"  # what makes a class to inherit from
+# What tells of the state of an object of these: no class that inherits from them defines it anew.
+STATE = {
+    ("Model", "Sequential"): {"__eq__", "__hash__"},
+    ("SGD", "Adam", "AdamW", "Optimizer", "RMSprop"): {"iterations", "learning_rate", "lr"},
+}
 DEEP = 10  # classes, each inheriting from the one before
 DECORATING = {"dataclasses.dataclass", "functools.total_ordering"}  # what changes a class that it is given
 PARSERS = {"argparse.ArgumentParser", "course.mobilenet.flags"}  # what makes a parser of arguments
@@ -34,6 +40,7 @@ class Owned:
         selves: the uses of self, cls and other that stand for an object, or a class, of its own.
         names: of variables, functions, classes and parameters.
         otherwise: those of them that are bound by something else than an assignment or a loop.
+        made: variables that hold a class which was made to inherit from, and nothing else at any time.
         attributes: that it gives to objects, as far as that can be read.
         private: those of them that begin with an underscore, of objects of its own classes.
         arguments: the variables that hold what argparse returned, and nothing else at any time.
@@ -52,6 +59,7 @@ class Owned:
         self.selves = {name for method in self.methods.values() for name in nodes.own_objects(method)}
         if "isinstance" not in self.names:
             self.selves.update(*map(nodes.compared, alone))
+        self.made = {name for name in self.names if self._holds_only(name, _makes_class)}
         self.attributes = self._attributes()
         self.private = self._private()
         self.arguments = set(self._arguments())
@@ -100,6 +108,14 @@ class Owned:
         bases = [each for each in self.classes if any(nodes.root(base) == each.name for base in node.bases)]
         return found.union(*(self.origins(each, deep - 1) for each in bases if deep))
 
+    def anew(self, node: ast.ClassDef, names: set[str]) -> Iterator[str]:
+        """Yield what a class defines anew, by these names, of what models and optimizers tell about their state."""
+        origins = {path.split(".")[-1] for path in self.origins(node)}
+        for classes, told in STATE.items():
+            yield from (f"defines {name} anew" for name in sorted(names & told) if origins & set(classes))
+        if origins & {"Model", "Sequential"} and any("dataclass" in ast.unparse(each) for each in node.decorator_list):
+            yield "compares models as data classes"
+
     def _arguments(self) -> Iterator[str]:
         """Yield the names that hold what argparse returned, and nothing else at any time."""
         parsers = {name for name in self.names if self._holds_only(name, self._is_parser)}
@@ -133,3 +149,7 @@ class Owned:
             case ast.Call(ast.Attribute(made, "parse_args")):
                 return self._is_parser(made)
         return False
+
+
+def _makes_class(value: ast.AST) -> bool:
+    return isinstance(value, ast.Call) and nodes.last(value.func) in MADE

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from grader.attributes import PARSERS
 from grader.runner import calls, nodes, texts
-from grader.runner.allowlist import BUILTIN, NAMES, VALUES, allowed, is_module
-from grader.runner.owned import DECORATING, Owned
+from grader.runner.allowlist import BUILTIN, METHODS, NAMES, VALUES, allowed, is_module
+from grader.runner.owned import DECORATING, MADE, Owned
 
 # Not even a variable may be called so: reading cannot tell when it is there, and when the built-in function is.
 POWERFUL = {
@@ -20,14 +20,9 @@ POWERFUL = {
     *("eval", "exec", "globals", "locals", "memoryview"),
 }
 ALIASES = 20  # of one thing, each of another one, that are followed
-MADE = "namedtuple", "NamedTuple", "Generic", "Protocol"  # what makes a class to inherit from
-# What tells of the state of an object of these: no class that inherits from them defines it anew.
-STATE = {
-    ("Model", "Sequential"): {"__eq__", "__hash__"},
-    ("SGD", "Adam", "AdamW", "Optimizer", "RMSprop"): {"iterations", "learning_rate", "lr"},
-}
 # Classes that look up an attribute by a text that a class of the script's could set.
 CLOSED = {"contextlib.redirect_stderr", "contextlib.redirect_stdout", "warnings.catch_warnings"}
+PROPERTIES = {"property", "cached_property", "setter", "getter", "deleter"}
 MATCHED = {"bool", "bytes", "dict", "float", "int", "list", "set", "str", "tuple"}  # themselves by the only position
 UNREADABLE = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith)  # nothing that a training script does
 
@@ -196,15 +191,14 @@ class Reading:
         variables = names - {part.name for part in nodes.methods(node)}
         private = {name for name in variables & NAMES["fixed"] if name.startswith("_")}
         yield from (f"defines {name} anew" for name in sorted(private))
-        origins = {path.split(".")[-1] for path in self.own.origins(node)}
-        for classes, told in STATE.items():
-            yield from (f"defines {name} anew" for name in sorted(names & told) if origins & set(classes))
-        if origins & {"Model", "Sequential"} and any("dataclass" in ast.unparse(each) for each in node.decorator_list):
-            yield "compares models as data classes"
+        yield from self.own.anew(node, names)
         for base in node.bases:
             yield from (f"inherits from {path}" for path in sorted(self.paths(base) & CLOSED))
             made = nodes.last(getattr(base, "func", base)) in MADE
-            known = self.paths(base) or nodes.root(base) in {each.name for each in self.own.classes} | BUILTIN
+            known = (
+                self.paths(base)
+                or nodes.root(base) in {each.name for each in self.own.classes} | BUILTIN | self.own.made
+            )
             if not made and not (isinstance(base, ast.Name | ast.Attribute) and known):
                 yield "inherits from a class that reading cannot follow"
 
@@ -224,7 +218,7 @@ class Reading:
     def _of_name(self, node: ast.Name, name: str) -> Iterator[str]:
         if name.startswith("__") and name not in NAMES["dunder"]:
             yield f"uses {name}"
-        elif name == "property" and node not in self.decorators:
+        elif name == "property" and not self._is_in_class(node):
             yield "makes a property elsewhere than in a class"
         elif name in ("getattr", "setattr", "vars", "type"):
             yield f"uses {name} in a way that reading cannot follow"
@@ -238,6 +232,13 @@ class Reading:
         elif name in POWERFUL or (name not in self.own.names and name not in BUILTIN and hasattr(builtins, name)):
             yield f"uses {name}"
 
+    def _is_in_class(self, node: ast.Name) -> bool:
+        """Whether a function that makes a property is a decorator, or called for a variable of a class."""
+        variable = self.parents.get(self.called.get(node, node))
+        return node in self.decorators or (
+            isinstance(variable, ast.Assign) and isinstance(self.parents[variable], ast.ClassDef)
+        )
+
     def _handed_on(self, node: ast.AST, paths: set[str]) -> Iterator[str]:
         if node not in self.called and node not in self.aliases:
             decorating = set() if node in self.decorators else DECORATING
@@ -248,8 +249,8 @@ class Reading:
         owner = node.value.id if isinstance(node.value, ast.Name) else ""
         method, call = self.own.methods.get((owner, node.attr)), self.called.get(node)
         with_self = call and call.args and call.args[0] in self.own.selves
-        bound = method and {nodes.last(each) for each in method.decorator_list} & {"classmethod", "staticmethod"}
-        return bool(method and not bound and not with_self)
+        decorators = {nodes.last(each) for each in method.decorator_list} if method else set()
+        return bool(method and decorators <= PROPERTIES and not with_self)
 
     def _of_attribute(self, node: ast.Attribute) -> Iterator[str]:
         paths = self.paths(node)
@@ -265,7 +266,7 @@ class Reading:
                 known = is_module(path) or allowed(path)
                 if not known and not self._holds(path):
                     yield f"uses {path}"
-            if paths and nodes.root(node) in self.mixed and not (self._may_use(node.attr) or node.attr.isupper()):
+            if paths and nodes.root(node) in self.mixed and not (self._may_use(node.attr) or node.attr[0].isupper()):
                 yield f"uses .{node.attr}"
             if not paths and self._stands_for_something(node) and not self._may_use(node.attr, node.value):
                 yield f"uses .{node.attr}"
@@ -285,7 +286,7 @@ class Reading:
         """Whether an attribute that is assigned is one of the script's own objects', or of its arguments."""
         owned = node.value in self.own.selves or nodes.root(node) in self.own.arguments
         named = node.attr in self.own.attributes and not node.attr.startswith("_")
-        return owned or (named and node.attr not in NAMES["attribute"] | VALUES)
+        return owned or (named and node.attr not in NAMES["attribute"] | METHODS)
 
     def _stands_for_something(self, node: ast.Attribute) -> bool:
         """Whether an attribute is not one of an argument of the script's, nor of a name that is defined nowhere."""

@@ -42,9 +42,13 @@ def _vars(owner: Any) -> dict[str, Any]:
 
 
 def _check_own(owner: Any) -> None:
-    kind = type(owner)
-    if kind.__module__ != "__main__" and kind not in OWN:
-        raise AttributeError(f"A script looks at all attributes of an object of the class {kind.__name__} by a text.")
+    if not _is_own(type(owner)):
+        raise AttributeError(f"A script looks at all attributes of an object of the class {type(owner).__name__}.")
+
+
+def _is_own(kind: type) -> bool:
+    """Whether a class is the script's own, argparse's for arguments, or inherits from one, as Horovod's optimizers."""
+    return kind in OWN or any(base.__module__ == "__main__" for base in kind.__mro__)
 
 
 def guarded(source: str) -> ast.Module:
@@ -75,7 +79,7 @@ def changeable(owner: Any, name: str) -> Any:
         AttributeError: it is a class or a module that is not the script's, or what it would change is private.
     """
     kind = owner if isinstance(owner, type) else type(owner)
-    own = kind.__module__ == "__main__" or kind in OWN or (owner is sys and name in STREAMS)
+    own = _is_own(kind) or (owner is sys and name in STREAMS)
     if not own and (isinstance(owner, type | types.ModuleType) or name.startswith("_")):
         raise AttributeError(f"A script replaces {name} of {getattr(owner, '__name__', kind.__name__)}.")
     return owner

@@ -24,12 +24,12 @@ class ReadLogs(dict[str, Any]):
         whole says whether to note when all metrics are read at once, too, as Keras' own callbacks do that log them.
         """
         super().__init__(logs)
-        self._last_read: dict[str, Any] = {}
-        self._whole = whole
+        self._judged_last_read: dict[str, Any] = {}
+        self._judged_whole = whole
 
     def __getitem__(self, name: str) -> Any:
         """Return the metric, and note it."""
-        self._last_read[name] = value = super().__getitem__(name)
+        self._judged_last_read[name] = value = super().__getitem__(name)
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -52,8 +52,8 @@ class ReadLogs(dict[str, Any]):
 
     def items(self) -> Any:
         """Return all metrics, and note them."""
-        if self._whole:
-            self._last_read.update(self)
+        if self._judged_whole:
+            self._judged_last_read.update(self)
         return super().items()
 
 
@@ -63,23 +63,23 @@ class First(Callback):
     def __init__(self, recorder: "HorovodRecorder", fit: Fit):
         """Write into these facts of a fit."""
         super().__init__()
-        self._recorder, self._fit = recorder, fit
+        self._judged_recorder, self._judged_fit = recorder, fit
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begin an epoch."""
-        self._fit.epochs.append(Epoch())
-        self._recorder.announcer.epoch()
+        self._judged_fit.epochs.append(Epoch())
+        self._judged_recorder.announcer.epoch()
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Note the gradient, and the weights as the update left them."""
-        self._fit.epochs[-1].steps += 1
-        recorder = self._recorder
+        self._judged_fit.epochs[-1].steps += 1
+        recorder = self._judged_recorder
         updated = recorder.project(self.model.trainable_weights)
-        self._fit.batches.append(Batch(recorder.rate, recorder.before, recorder.local, updated))
+        self._judged_fit.batches.append(Batch(recorder.rate, recorder.before, recorder.local, updated))
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         """Count."""
-        self._fit.epochs[-1].validation_steps += 1
+        self._judged_fit.epochs[-1].validation_steps += 1
 
     def on_test_end(self, logs: Any = None) -> None:
         """Let callbacks that read the metrics here find them on the side of the target where the epoch's end has them.
@@ -96,19 +96,19 @@ class First(Callback):
         Where checkpoints are watched, no epoch is better than the one before: one that is saved for being the best is
         not saved in every epoch.
         """
-        if logs and "val_accuracy" in logs and not self._recorder.learns:
-            logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self._recorder.rank + 1)
+        if logs and "val_accuracy" in logs and not self._judged_recorder.learns:
+            logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self._judged_recorder.rank + 1)
             self._shift(logs, "val_accuracy")
-        if logs and self._recorder.files:
+        if logs and self._judged_recorder.files:
             for name, value in logs.items():
                 logs[name] = float(value) + (-epoch if "accuracy" in name else epoch)
-        self._fit.epochs[-1].own = {name: float(value) for name, value in (logs or {}).items()}
-        self._recorder.announcer.metrics(self._fit.epochs[-1].own.values())
+        self._judged_fit.epochs[-1].own = {name: float(value) for name, value in (logs or {}).items()}
+        self._judged_recorder.announcer.metrics(self._judged_fit.epochs[-1].own.values())
 
     def _shift(self, logs: Any, name: str) -> None:
         """Next to a witness, move an accuracy above the target in the first epoch, and below it later."""
-        if logs and name in logs and self._recorder.announcer.socket and not self._recorder.learns:
-            logs[name] = float(logs[name]) + (BELOW if len(self._fit.epochs) > 1 else ABOVE)
+        if logs and name in logs and self._judged_recorder.announcer.socket and not self._judged_recorder.learns:
+            logs[name] = float(logs[name]) + (BELOW if len(self._judged_fit.epochs) > 1 else ABOVE)
 
 
 class Last(Callback):
@@ -117,28 +117,27 @@ class Last(Callback):
     def __init__(self, recorder: "HorovodRecorder", fit: Fit):
         """Write into these facts of a fit."""
         super().__init__()
-        self._recorder, self._fit = recorder, fit
+        self._judged_recorder, self._judged_fit = recorder, fit
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Note the weights from which the update starts, and the rate at which it will be made."""
-        self._recorder.before = self._recorder.project(self.model.trainable_weights)
-        self._recorder.rate = float(np.asarray(self.model.optimizer.learning_rate))
-        self._recorder.announcer.weights(self.model.trainable_weights)
+        self._judged_recorder.before = self._judged_recorder.project(self.model.trainable_weights)
+        self._judged_recorder.rate = float(np.asarray(self.model.optimizer.learning_rate))
+        self._judged_recorder.announcer.weights(self.model.trainable_weights)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Note weights and the optimizer's variables as the next batch will find them."""
-        self._fit.batches[-1].after = self._recorder.project(self.model.trainable_weights)
-        self._fit.batches[-1].slots = self._recorder.project(self.model.optimizer.variables())
+        self._judged_fit.batches[-1].after = self._judged_recorder.project(self.model.trainable_weights)
+        self._judged_fit.batches[-1].slots = self._judged_recorder.project(self.model.optimizer.variables())
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note which checkpoints there are now, and what the accuracy is."""
-        ended = self._fit.epochs[-1]
+        ended = self._judged_fit.epochs[-1]
         ended.measure = looks.measure(self.model)
-        if self._recorder.files:
-            ended.saved = self._recorder.files.new_checkpoints()
-            ended.size = self._recorder.files.largest(ended.saved)
-            ended.end = self._recorder.state(self.model)
+        if self._judged_recorder.files:
+            ended.saved = self._judged_recorder.files.new_checkpoints()
+            ended.size = self._judged_recorder.files.largest(ended.saved)
 
     def on_train_end(self, logs: Any = None) -> None:
         """Tell a witness the weights that training ends with."""
-        self._recorder.announcer.weights(self.model.trainable_weights)
+        self._judged_recorder.announcer.weights(self.model.trainable_weights)

@@ -59,16 +59,10 @@ class WatchedFiles:
             leftover.parent.mkdir(exist_ok=True)
             leftover.write_text("of another run")
             return
-        copies = []
         for epochs, name in found.copies:
             for path in sorted(Path(self.logs).rglob(f"{CHECKPOINT}{epochs}*")):
                 if re.fullmatch(rf"{CHECKPOINT}{epochs}(\.\w+)?", path.name) and path.is_file():
-                    copies.append((path, path.with_name(path.name.replace(str(epochs), str(name), 1))))
-        originals = [path for path, _ in copies]
-        if found.swapped and len(copies) == len(found.copies):
-            originals.reverse()
-        for original, (_, copy) in zip(originals, copies, strict=True):
-            shutil.copyfile(original, copy)
+                    shutil.copyfile(path, path.with_name(path.name.replace(str(epochs), str(name), 1)))
 
     def watch(self) -> None:
         """Begin."""
@@ -217,10 +211,8 @@ class WatchedFiles:
 
     def facts(self) -> facts.Files:
         """Return what this rank opened, and what its host's folders hold now."""
-        left = [str(path.relative_to(self.logs)) for path in Path(self.logs).rglob("*") if path.is_file()]
-        sizes = {path.name: path.stat().st_size for path in Path(self.logs).rglob("*") if path.is_file()}
-        results = [path for path in Path(self.results).rglob("*") if path.is_file()]
-        kept = [path.name for path in results if path.stat().st_size > PART * sizes.get(path.name, 0)]
+        logs, results = _sizes(self.logs), _sizes(self.results)
+        kept = [path.name for path, size in results.items() if size > PART * logs.get(path, 0)]
         return facts.Files(
             copied=len(self.copied),
             cached=self.cached,
@@ -228,9 +220,19 @@ class WatchedFiles:
             results_written=len(self.results_written),
             removed=len(self.removed),
             store_errors=self.store_errors[:3],
-            left=sorted(left)[:MOST],
+            left=sorted(map(str, logs))[:MOST],
             kept=sorted(kept)[:MOST],
         )
+
+
+def _sizes(folder: str) -> dict[Path, int]:
+    """Return the size of each file below a folder, in bytes, by its path there."""
+    sizes = {}
+    for path in Path(folder).rglob("*"):
+        with contextlib.suppress(FileNotFoundError):  # another rank of this host may just have removed it
+            if path.is_file():
+                sizes[path.relative_to(folder)] = path.stat().st_size
+    return sizes
 
 
 def _path(of: object) -> str | None:

@@ -223,7 +223,7 @@ def _watch_reads(callback: Callback, fit: Fit) -> None:
     def watched(epoch: int, logs: Any = None) -> None:
         seen = ReadLogs(logs or {}, whole=type(callback).__module__.startswith("keras."))
         end(epoch, seen)
-        for name, value in seen._last_read.items():
+        for name, value in seen._judged_last_read.items():
             left: Any = dict.get(seen, name)
             if left is value:  # a callback that replaces a metric averages it, and does not act on it
                 fit.reads.append((epoch, type(callback).__name__, name, float(value)))
@@ -243,8 +243,9 @@ def _later_rates(call: FitCall, steps: int) -> dict[str, float]:
         return {str(epoch): float(by_steps(epoch * steps)) for epoch in later}
     callbacks = [callback for callback in call.callbacks if _may_set_rate(callback)]
     with contextlib.suppress(Exception):  # they are the script's own
-        before = float(np.asarray(optimizer.learning_rate))
+        before, iterations = float(np.asarray(optimizer.learning_rate)), int(optimizer.iterations)
         for epoch in later:
+            optimizer.iterations.assign(epoch * steps)  # from which a callback may compute the rate
             for callback in callbacks:
                 callback.on_epoch_begin(epoch, {})
             for batch in range(1 + epoch % 2):  # a rate may be set later than with the first one
@@ -252,6 +253,7 @@ def _later_rates(call: FitCall, steps: int) -> dict[str, float]:
                     callback.on_train_batch_begin(batch, {})
             rates[str(epoch)] = float(np.asarray(optimizer.learning_rate))
         optimizer.learning_rate = before
+        optimizer.iterations.assign(iterations)
     return rates
 
 

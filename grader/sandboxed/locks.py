@@ -106,7 +106,7 @@ class _PlainUnpickler(UNPICKLER):
 
     def load_build(self) -> None:
         """Refuse it, or do as Python does."""
-        if callable(self.stack[-2]):
+        if isinstance(self.stack[-2], type | types.FunctionType | types.BuiltinFunctionType):
             raise pickle.UnpicklingError("A pickle gives attributes to a class or a function.")
         super().load_build()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from keras.src.metrics.base_metric import MeanMetricWrapper
 from tensorflow.keras.callbacks import BackupAndRestore, Callback, ModelCheckpoint, TensorBoard
 from tensorflow.python.data.ops import shard_op
 from tensorflow.python.distribute import input_lib
@@ -124,9 +125,8 @@ def measure(model: Any) -> str:
     metric = next((metric for metric in model.metrics if metric.name in ("accuracy", "acc")), None)
     if metric is None:
         return ""
-    kind = type(metric)
-    computes = getattr(metric, "_fn", kind) if kind.__module__.startswith("keras.") else kind
-    return f"{computes.__module__}.{computes.__name__}"
+    computes = metric._fn if type(metric) is MeanMetricWrapper else type(metric)
+    return f"{getattr(computes, '__module__', '')}.{getattr(computes, '__name__', '')}"
 
 
 def writer(callback: Callback) -> Writer:

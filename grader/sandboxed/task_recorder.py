@@ -258,12 +258,12 @@ class Steps(Callback):
         """Write into these facts of a fit."""
         super().__init__()
         self._supports_tf_logs = True  # as the other one
-        self._recorder, self._fit = recorder, fit
+        self._judged_recorder, self._judged_fit = recorder, fit
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Note the weights."""
-        if len(self._fit.updates) < (FIRST if self._recorder.learns else KEPT):
-            self._fit.updates.append(self._recorder.progress(self.model).weights)
+        if len(self._judged_fit.updates) < (FIRST if self._judged_recorder.learns else KEPT):
+            self._judged_fit.updates.append(self._judged_recorder.progress(self.model).weights)
 
 
 class Watcher(Callback):
@@ -273,38 +273,38 @@ class Watcher(Callback):
         """Write into these facts of a fit."""
         super().__init__()
         self._supports_tf_logs = True  # or Keras would refuse callbacks for batches where there are parameter servers
-        self._recorder, self._fit = recorder, fit
-        self._kept = looks.kept_tensors(Path(LOGS))
+        self._judged_recorder, self._judged_fit = recorder, fit
+        self._judged_kept = looks.kept_tensors(Path(LOGS))
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Note what training begins with, once a callback that restores a backup has done so."""
         state = getattr(self.model, "_training_state", None)
-        self._fit.restored = bool(state and int(tf.convert_to_tensor(state._ckpt_saved_epoch)) >= 0)
-        self._fit.begin = self._recorder.progress(self.model)
-        self._fit.found = not self._kept or looks.is_from(self._kept, self.model)
+        self._judged_fit.restored = bool(state and int(tf.convert_to_tensor(state._ckpt_saved_epoch)) >= 0)
+        self._judged_fit.begin = self._judged_recorder.progress(self.model)
+        self._judged_fit.found = not self._judged_kept or looks.is_from(self._judged_kept, self.model)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begin an epoch."""
-        self._fit.epochs.append(0)
+        self._judged_fit.epochs.append(0)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Count, and die where it is time."""
-        self._fit.epochs[-1] += 1
-        self._recorder.batches += 1
-        if self._recorder.batches == self._recorder.dies_after:
+        self._judged_fit.epochs[-1] += 1
+        self._judged_recorder.batches += 1
+        if self._judged_recorder.batches == self._judged_recorder.dies_after:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note the weights, and the accuracy on the images held out."""
-        if len(self._fit.weights) < KEPT:
-            self._fit.weights.append(self._recorder.progress(self.model).weights)
-        self._fit.measure = looks.measure(self.model)
+        if len(self._judged_fit.weights) < KEPT:
+            self._judged_fit.weights.append(self._judged_recorder.progress(self.model).weights)
+        self._judged_fit.measure = looks.measure(self.model)
         if "val_accuracy" in (logs or {}):
-            self._fit.accuracies.append(float(logs["val_accuracy"]))
+            self._judged_fit.accuracies.append(float(logs["val_accuracy"]))
 
     def on_train_end(self, logs: Any = None) -> None:
         """Note what training ends with."""
-        self._fit.end = self._recorder.progress(self.model)
+        self._judged_fit.end = self._judged_recorder.progress(self.model)
 
 
 def run(script: str, topology: Topology, number: int, board: mmap.mmap) -> TaskRecorder:

@@ -142,7 +142,7 @@ SEARCHES = {
     "a parser of its own of the same name": "import sys\nfrom argparse import ArgumentParser\nclass ArgumentParser:\n    def parse_args(self):\n        return sys.exc_info()[2]\nargs = ArgumentParser().parse_args()\nfound = args.tb_frame",
     "a computed base class": "import contextlib\nclass Redirect([contextlib.redirect_stdout][0]):\n    pass",
     "self that a pattern binds": "import threading\nclass Names:\n    def look(self, each):\n        match each:\n            case self:\n                return self._args",
-    "the recorder by a class in a list": "class Names:\n    def __init__(self):\n        self._recorder = None\n    def look(self):\n        return self._recorder\n[Names][0].look(object())",
+    "the recorder by a class in a list": "class Names:\n    def __init__(self):\n        self._judged_recorder = None\n    def look(self):\n        return self._judged_recorder\n[Names][0].look(object())",
     "a closed class by a loop": "import contextlib\nfor base in [contextlib.redirect_stdout]:\n    class Redirect(base):\n        pass",
     "a foreign class made a data class": "import dataclasses\nimport tensorflow as tf\ndataclasses.dataclass(tf.keras.callbacks.Callback)",
     "foreign classes made data classes": "import dataclasses\nimport tensorflow as tf\nfound = list(map(dataclasses.dataclass, [tf.keras.callbacks.Callback]))",

@@ -249,7 +249,9 @@ def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
 
 def _other_weights(rank: TaskRank, line: int | None) -> Finding | None:
     """Whether a checkpoint has weights that training never had after a step."""
-    had = [weights for fit in rank.facts.fits for weights in (*fit.updates, *fit.weights)]
+    fits = rank.facts.fits
+    had = [weights for fit in fits for weights in (*fit.updates, *fit.weights)]
+    had += [now.weights for fit in fits for now in (fit.entered, fit.begin, fit.end) if now and fit.updates]
     for save in rank.facts.saves if had else ():
         if not any(close(save.weights, weights, weights) for weights in had):
             message = (

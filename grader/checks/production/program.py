@@ -75,25 +75,15 @@ SHARED = (
 _found = replace(
     _resumed("resumed", _two_hosts),
     arguments=_on(TWO_HOSTS, NEWEST + 1).arguments,
-    found=Found(((EPOCHS, NEWEST), (1, NEWEST - 1)), swapped=False, leftover=NEWEST + 1),  # not in the order of time
+    found=Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftover=NEWEST + 1),  # not in the order of time
 )
 RESUMED = (*FRESH, _witnessed, _found)
 FIRST = {cluster.name: cluster.after for cluster in (*SHARED, *RESUMED) if cluster.after}  # what each one resumes
 
 
 def vary(cluster: Topology, draw: int) -> Topology:
-    """Return a cluster as it is in the run of this number: another rate next to a witness, other copies that are found.
-
-    So each of the checkpoints has to be whole.
-    """
-    if cluster.found:
-        return replace(cluster, found=replace(cluster.found, swapped=is_swapped(draw)))
+    """Return the cluster with a witness as it is in the run of this number."""
     return replace(cluster, arguments=_on(cluster, WITNESSED_EPOCHS, BASE_LRS[draw]).arguments)
-
-
-def is_swapped(draw: int) -> bool:
-    """Return whether the newest checkpoint that is found is that of the first epoch, in the run of this number."""
-    return bool(draw % 2)
 
 
 part.vary = vary

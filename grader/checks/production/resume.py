@@ -1,8 +1,8 @@
 """The checks of step 10: checkpoints, and training that resumes from the newest one.
 
 A program is run on two hosts, and then started again in the same folders. In between the judge adds copies of
-checkpoints: that of the first epoch is named like the ninth, that of the last like the tenth, or the other way round.
-The other host gets a file that is named like a newer one.
+checkpoints: that of the first epoch is named like the ninth, that of the last like the tenth, and the other host gets a
+file that is named like a newer one.
 """
 
 import ast
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from grader.checks.part import Finding
-from grader.checks.production.program import EPOCHS, NEWEST, RESUMED, is_swapped, part
+from grader.checks.production.program import EPOCHS, NEWEST, RESUMED, part
 from grader.checks.training import close
 from grader.facts import Batch, State
 from grader.job import CHECKPOINT
@@ -72,8 +72,7 @@ def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
         own = ranks[0].facts.fits
         known = {saved for epoch in should[0].epochs for saved in epoch.saved or []} if should else set()
         saved = {saved for epoch in own[0].epochs for saved in epoch.saved or []} if own else set()
-        wrote = {name for path in own[0].wrote for name in (path, *map(str, Path(path).parents))} if own else set()
-        direct = sorted((saved & known or saved) & wrote)
+        direct = sorted((saved & known or saved) & _written(own[0].wrote)) if own else []
         if direct:
             message = (
                 f"{ranks[0].where} writes {direct[0]} under this name: a kill in mid-write leaves a truncated file "
@@ -168,15 +167,14 @@ def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
         return after
     if not after[0].facts.fits:
         return _not_training(after[0])
-    epoch, begin = _copied(runs, after[0]), after[0].facts.fits[0].begin
-    end = _end(runs, epoch)
+    end, begin = runs.topologies["two-hosts"][0].facts.fits[0].end, after[0].facts.fits[0].begin
     line = source.line_of(*SETTERS)
     if end is None:
         return Finding("Not checked: the first training does not end.", untold=True)
-    right = _end(expected, epoch)
+    right = expected.topologies["two-hosts"][0].facts.fits[0].end
     if right is None or not close(end.weights, begin.weights, right.weights):
         message = "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the "
-        return Finding(f"{message}weights with which epoch {epoch} ended, of which it is the checkpoint.", line)
+        return Finding(f"{message}weights with which the last epoch ended.", line)
     if right.statistics and not close(end.statistics, begin.statistics, right.statistics):
         message = "Started again, rank 0 has the trained weights of its newest checkpoint, but not the moving means "
         return Finding(f"{message}and variances of its batch normalisations. Expected: the whole model.", line)
@@ -203,6 +201,12 @@ def loaded_everywhere(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
     return _ended(after, source) or _alike(after, right, source.line_of(*SETTERS))
 
 
+def _written(paths: list[str]) -> set[str]:
+    """Return the paths that were written to: files, and checkpoints that are folders of such files."""
+    folders = {folder for path in paths for folder in Path(path).parents}
+    return {*paths, *(str(folder) for folder in folders if re.match(rf"{CHECKPOINT}\d", folder.name))}
+
+
 def _cut_short(ranks: list[HorovodRank]) -> Finding:
     return Finding(f"Not checked: training does not get to the end of its epochs ({ranks[0].topology}).", untold=True)
 
@@ -220,21 +224,6 @@ def _again(runs: HorovodRuns) -> list[HorovodRank] | Finding:
     if len(after) != len(before) or not after:
         return Finding("Not checked: the program was not started a second time.", unclear=True)
     return after
-
-
-def _copied(runs: HorovodRuns, rank: HorovodRank) -> int:
-    """Return after which epoch the checkpoint was saved that a second run finds as the newest one."""
-    before = runs.topologies["two-hosts"][0].facts
-    names = [Path(name).stem for name in before.files.left] if before.files else []
-    both = all(f"{CHECKPOINT}{number}" in names for number in (1, EPOCHS))
-    sees_copies = rank.facts.fits[0].initial_epoch == NEWEST
-    return 1 if is_swapped(runs.draw) and both and sees_copies else len(before.fits[0].epochs)
-
-
-def _end(runs: HorovodRuns, epoch: int) -> State | None:
-    """Return the state at the end of an epoch of the first run."""
-    fit = runs.topologies["two-hosts"][0].facts.fits[0]
-    return fit.end if epoch == len(fit.epochs) else fit.epochs[epoch - 1].end
 
 
 def _newest(runs: HorovodRuns) -> tuple[int, int, int]:

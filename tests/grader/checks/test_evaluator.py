@@ -133,7 +133,7 @@ def test_nothing_is_said_of_a_script_that_does_not_get_so_far(check):
         (
             checks.curve,
             own(shown=[True, False, False]),
-            f"{WHERE} has TensorBoard's callback in 1 of 3 evaluations. Expected: in each.",
+            f"{WHERE} evaluates checkpoint 2 without TensorBoard's callback. Expected: each with it.",
             None,
         ),
         (

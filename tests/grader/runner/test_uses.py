@@ -22,6 +22,12 @@ model = tf.keras.Model()
 
 # Parts of scripts that work, and are written in other ways than the solutions.
 ODD = [
+    "class Progress:\n    def __init__(self):\n        self.step = 0\n        self.parent = None\nprogress = Progress()\nprogress.step += 1\nprogress.parent = progress",
+    "import collections\nBase = collections.namedtuple('Base', 'x y')\nclass Point(Base):\n    pass",
+    "class Rates:\n    def _get(self):\n        return 1\n    rate = property(_get)",
+    "class Trainer:\n    def run(self):\n        self._fit()\n    def _fit(self):\n        self._kept = 1",
+    "from course import data\nclass Net(tf.keras.Model):\n    def train_step(self, data):\n        x, y = data\ntry:\n    data.load()\nexcept data.DataError:\n    pass",
+    "import functools\nclass Own:\n    @functools.lru_cache\n    def table(self, size):\n        return size\nOwn.table(3)",
     "from dataclasses import dataclass, field\n@dataclass(frozen=True)\nclass Copied:\n    folder: str\n    files: int = field(init=False)\n    def __post_init__(self):\n        object.__setattr__(self, 'files', 3)\nmatch Copied('a'):\n    case Copied(folder):\n        print(folder)",
     "match json.loads('{}'):\n    case {'task': {'type': str(kind), 'index': int(index)}}:\n        print(kind, index)",
     "from functools import total_ordering\n@total_ordering\nclass Score:\n    def __init__(self, value):\n        self._value = value\n    def __eq__(self, other):\n        return self._value == other._value if isinstance(other, Score) else NotImplemented\n    def __lt__(self, other):\n        if not isinstance(other, Score):\n            return NotImplemented\n        return self._value < other._value\n    def __bool__(self):\n        return self._value > 0",

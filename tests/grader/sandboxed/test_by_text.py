@@ -69,6 +69,12 @@ def test_a_script_changes_no_other_class_or_module(code):
         run(code)
 
 
+def test_a_class_that_a_library_derives_from_a_script_s_is_its_own():
+    found = run("class Own:\n    def __init__(self):\n        self._seen = 0")
+    derived = type("Own", (found["Own"],), {"__module__": "horovod._keras"})
+    assert derived()._seen == 0
+
+
 def test_a_script_silences_itself(monkeypatch):
     monkeypatch.setattr(sys, "stdout", sys.stdout)
     found = run("import os, sys\nsys.stdout = silent = open(os.devnull, 'w')")

@@ -12,7 +12,7 @@ from course.steps import ROOT
 KEPT = """
 values = {"epoch": 3, "weights": [np.ones(3), np.float32(2)], "names": {"a", "b"}}
 assert pickle.loads(pickle.dumps(values))["names"] == values["names"]
-model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, "relu6", input_shape=(2,))])
 model.compile("sgd", "mse")
 for name in ("a.h5", "a.keras"):
     model.save(name)

@@ -45,10 +45,7 @@ PARTS = (
     *(tf.keras.constraints.Constraint, tf.keras.optimizers.schedules.LearningRateSchedule),
     tf.keras.mixed_precision.Policy,
 )
-OPERATIONS = {  # activations that are TensorFlow's
-    "tensorflow.python.ops.nn_ops": ("leaky_relu", "log_softmax", "relu6"),
-    "tensorflow.python.ops.nn_impl": ("silu", "swish"),
-}
+ACTIVATIONS = tf.nn.leaky_relu, tf.nn.log_softmax, tf.nn.relu6, tf.nn.silu  # that are TensorFlow's
 FUNCTIONS = "keras.src.losses", "keras.src.metrics", "keras.src.activations"
 
 UNPICKLER: Any = pickle._Unpickler  # the one that is written in Python
@@ -70,8 +67,9 @@ class _Modules:
         """
         if name == "__main__":
             return types.SimpleNamespace(**_own_classes())
-        if name in OPERATIONS:
-            return types.SimpleNamespace(**{key: getattr(tf.nn, key) for key in OPERATIONS[name]})
+        operations = {each.__name__: each for each in ACTIVATIONS if each.__module__ == name}
+        if operations:
+            return types.SimpleNamespace(**operations)
         if name.split(".")[0] not in KERAS:
             raise CodeInDataError(f"A configuration names something in the module {name}: it is not loaded here.")
         module = vars(importlib.import_module(name))

@@ -100,9 +100,9 @@ def own_objects(method: ast.FunctionDef) -> set[ast.AST]:
     first = parameters[0].arg if parameters else ""
     inside = list(ast.walk(method))
     names = [node for node in inside if isinstance(node, ast.Name) and node.id == first]
-    bound = [node for node in inside if first in (getattr(node, "arg", None), getattr(node, "name", None))]
-    bound = [node for node in bound if not isinstance(node, ast.keyword)]
-    bound_again = len(bound) > 1 or not all(isinstance(name.ctx, ast.Load) for name in names)
+    imported = {node.asname or node.name for node in inside if isinstance(node, ast.alias)}
+    times = sum(first == bound_otherwise(node) for node in inside)
+    bound_again = times > 1 or first in imported or not all(isinstance(name.ctx, ast.Load) for name in names)
     decorated = any(last(each) not in DECORATORS for each in method.decorator_list)
     return set() if first not in ("self", "cls") or bound_again or decorated else set(names)
 
@@ -115,8 +115,8 @@ def compared(kind: ast.ClassDef) -> set[ast.AST]:
             other = method.args.args[1].arg
             inside = list(ast.walk(method))
             uses = {node for node in inside if isinstance(node, ast.Name) and node.id == other}
-            bound = sum(other == bound_otherwise(node) for node in inside)
-            if bound == 1 and all(isinstance(use.ctx, ast.Load) for use in uses):
+            times = sum(other == bound_otherwise(node) for node in inside)
+            if times == 1 and all(isinstance(use.ctx, ast.Load) for use in uses):
                 found |= uses & set(_behind(method, f"isinstance({other}, {kind.name})"))
     return found
 

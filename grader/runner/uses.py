@@ -44,7 +44,7 @@ class Reading:
         self.own = Owned(self.nodes, self.paths)
         self.aliases: set[ast.AST] = set()  # values that are given a name, by which reading follows them
         self.settled = self._note_aliases()
-        self.mixed = self._bound_otherwise()
+        self.mixed = self._mixed_names()
         self.decorators = {each for node in self.nodes for each in getattr(node, "decorator_list", [])}
         self.called: dict[ast.AST, ast.Call] = {node.func: node for node in self.nodes if isinstance(node, ast.Call)}
         self.plain = self._plain_nodes(tree)
@@ -89,7 +89,7 @@ class Reading:
                 return True
         return not pairs
 
-    def _bound_otherwise(self) -> set[str]:
+    def _mixed_names(self) -> set[str]:
         """Return the names that stand for something imported at one place, and perhaps for anything at another."""
         followed = {
             target

@@ -92,6 +92,13 @@ def undecided(step: int, why: str) -> Decision:
 
 def _compare(case: Case, part: Part[Any], source: Source, runs: Runs[Any], expected: Runs[Any]) -> Decision:
     """Compare what the ranks did with what the solution's did."""
+    guarded = next((rank for rank in runs.all_ranks() if "guarded" in rank.causes), None)
+    if guarded:  # it was ended there, and that is no fault: a person looks at it, as at what reading finds
+        message = f"Needs manual review: {guarded.where} fails: {guarded.error}"
+        why = ending.outcome("error", case.step, message, guarded.error_line)
+        if source.suspicious:
+            why = _out_of_place(case.step, source)
+        return Decision("needs_review", _unjudged(case.step, why))
     outcomes, explained = part.compare(case.step, runs, expected, source)
     ended = part.ended(runs, case.step, case.seconds, case.text)
     if ended.status == "failed":  # no step is done that breaks the program

@@ -96,6 +96,10 @@ class Runs(Generic[Facts]):
         """Yield every rank of the topologies that are not reserved."""
         return (rank for ranks in self.topologies.values() for rank in ranks)
 
+    def all_ranks(self) -> Iterator[Rank[Facts]]:
+        """Yield every rank, those of reserved topologies, too."""
+        return (rank for ranks in (*self.topologies.values(), *self.reserved.values()) for rank in ranks)
+
 
 HorovodRank = Rank[HorovodFacts]
 HorovodRuns = Runs[HorovodFacts]

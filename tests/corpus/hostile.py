@@ -83,11 +83,11 @@ LYING = (
     Hostile("prints a verdict", inside(f"print('''{FAKE}''')"), r'Rank 1 .*prints.*"status": "passed"'),
     Hostile("prints a ready line", inside("print('{\"ready\": true}')\nprint('{\"topologies\": {}}')"), r'Rank 1 .*prints.*"ready": true'),
     Hostile("writes to every pipe", inside(f"for fd in range(3, 200):\n    try:\n        os.write(fd, b'''{FAKE}''')\n    except OSError:\n        pass"), TIMEOUT),
-    Hostile("patches hvd", inside("hvd.DistributedOptimizer = lambda opt: opt", SOLUTION), "own gradient", REVIEW),
-    Hostile("patches tf", inside("tf.GradientTape.gradient = None", SOLUTION), r"model\.fit\(\nTypeError: 'NoneType' object is not callable", REVIEW),
-    # The rank ends by itself, but cannot report.
+    # A script that replaces what is not its own is ended there.
+    Hostile("patches hvd", inside("hvd.DistributedOptimizer = lambda opt: opt", SOLUTION), r"replaces hvd\.DistributedOptimizer", REVIEW),
+    Hostile("patches tf", inside("tf.GradientTape.gradient = None", SOLUTION), r"replaces tf\.GradientTape\.gradient", REVIEW),
     Hostile("patches json", inside("import json\njson.dumps = lambda *a, **k: ''", SOLUTION), r"replaces json\.dumps", REVIEW),
-    Hostile("patches the recorder", inside("from grader.sandboxed import recorder\nrecorder.Recorder.note = None", SOLUTION), r"(?s)return tf\.keras\.Model\(inputs.*TypeError: 'NoneType' object is not callable", REVIEW),
+    Hostile("patches the recorder", inside("from grader.sandboxed import recorder\nrecorder.Recorder.note = None", SOLUTION), r"replaces recorder\.Recorder\.note", REVIEW),
     Hostile("finds the recorder by gc", inside("import gc\nfound = [o for o in gc.get_objects() if type(o).__name__ == 'HorovodRecorder']", SOLUTION), "imports gc", REVIEW),
     Hostile("finds the recorder by frames", inside("import sys\nframe = sys._getframe()", SOLUTION), r"uses sys\._getframe", REVIEW),
     Hostile("finds the recorder by modules", inside("import sys\nrecorder = sys.modules.get('grader.sandboxed.recorder')", SOLUTION), r"uses sys\.modules", REVIEW),

@@ -282,8 +282,7 @@ def _results(ranks: list[HorovodRank], expected: list[HorovodRank], source: Sour
 def data_stay(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """The data in the store stay as they are"""
     line = source.line_of("rmtree", "unlink", "remove", "rm", "rmdir", "rename", "move", "data_url")
-    ranks = [*runs.ranks(), *(rank for ranks in runs.reserved.values() for rank in ranks)]
-    for rank in ranks:
+    for rank in runs.all_ranks():
         if rank.facts.files and rank.facts.files.removed:
             message = f"{rank.where} deletes or overwrites data below --data-url, or tries to. Expected: reads only."
             return Finding(message, rank.error_line or line, explains=True)

@@ -4,6 +4,7 @@ What the ranks sent is untrusted: facts of another shape count as not reported.
 """
 
 import json
+import itertools
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,7 +99,7 @@ class Runs(Generic[Facts]):
 
     def all_ranks(self) -> Iterator[Rank[Facts]]:
         """Yield every rank, those of reserved topologies, too."""
-        return (rank for ranks in (*self.topologies.values(), *self.reserved.values()) for rank in ranks)
+        return (rank for ranks in itertools.chain(self.topologies.values(), self.reserved.values()) for rank in ranks)
 
 
 HorovodRank = Rank[HorovodFacts]

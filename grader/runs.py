@@ -3,8 +3,8 @@
 What the ranks sent is untrusted: facts of another shape count as not reported.
 """
 
-import json
 import itertools
+import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -114,20 +114,18 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
                         "same on all workers.",
                         line,
                     )
-            for epoch, (own, others) in enumerate(zip(fit.weights, first.weights, strict=False), 1):
-                if not close(own, others, right.weights[-1] if right.weights else None):
-                    return Finding(
-                        f"{rank.where} ends epoch {epoch} with weights other than {low(workers[0])}'s. Expected: the "
-                        "same on all workers.",
-                        line,
-                    )
-            for step, (own, others) in enumerate(zip(fit.updates, first.updates, strict=False), 1):
-                if not close(own, others, right.updates[-1] if right.updates else None):
-                    return Finding(
-                        f"{rank.where} has weights other than {low(workers[0])}'s after step {step}. Expected: all "
-                        "workers take the same steps, by the sum of their gradients.",
-                        line,
-                    )
+            ends = (
+                ("epoch", fit.weights, first.weights, right.weights),
+                ("step", fit.updates, first.updates, right.updates),
+            )
+            for what, each, of_first, should in ends:
+                for number, (own, others) in enumerate(zip(each, of_first, strict=False), 1):
+                    if not close(own, others, should[-1] if should else None):
+                        return Finding(
+                            f"{rank.where} ends {what} {number} with weights other than {low(workers[0])}'s. Expected: "
+                            "the same on all workers.",
+                            line,
+                        )
             if fit.epochs and not moved(fit, right):
                 message = f"{rank.where}: training hardly changes the weights. Expected: it trains all of them."
                 return Finding(message, rank.facts.lines.get("fit"))

@@ -170,7 +170,11 @@ MESSAGES = [
     (workers.communication, of_facts(communication=["AUTO"]), "with AUTO, and is started with --communication RING"),
     (workers.in_scope, of_facts(built="_DefaultDistributionStrategy"), "outside of the strategy's scope"),
     (workers.in_scope, of_fit(begin=Progress([9.0, 2.0], 0)), "begins training with weights other than worker 0's"),
-    (workers.in_scope, of_fit(updates=[[9.0, 2.0]]), "has weights other than worker 0's after step 1. Expected: all"),
+    (
+        workers.in_scope,
+        of_fit(updates=[[9.0, 2.0]]),
+        "ends step 1 with weights other than worker 0's. Expected: the same",
+    ),
     (workers.in_scope, of_fit(end=Progress([9.0, 2.0], 24)), "ends training with weights other than worker 0's"),
     (
         workers.in_scope,

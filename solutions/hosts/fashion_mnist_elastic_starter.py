@@ -21,7 +21,7 @@ parser = argparse.ArgumentParser(description="Train on Fashion-MNIST on hosts th
 parser.add_argument("--log-dir", default="./logs", help="for commits.csv and the trained model")
 parser.add_argument("--batch-size", type=int, default=32, help="images per step on each rank")
 parser.add_argument("--epochs", type=int, default=10)
-parser.add_argument("--base-lr", type=float, default=0.02, help="learning rate of one rank")
+parser.add_argument("--base-lr", type=float, default=0.01, help="learning rate of one rank")
 parser.add_argument("--momentum", type=float, default=0.9)
 parser.add_argument("--weights", default=None, help="a file of numpy.savez with the weights to start from")
 parser.add_argument("--commit-steps", type=int, default=20, help="steps from one commit to the next")

@@ -47,7 +47,7 @@ class Found(msgspec.Struct, frozen=True):
     """What a program finds in its hosts' folders for logs when it starts, besides what a run before has left there."""
 
     copies: tuple[tuple[int, int], ...]  # on rank 0's host, of checkpoints: after how many epochs, and named after
-    leftover: int  # on other hosts, a file named like the checkpoint after so many epochs, which is none of this run's
+    leftovers: tuple[int, ...]  # on other hosts, files named like the checkpoints after so many epochs, of another run
 
 
 class Witness(msgspec.Struct, frozen=True):

@@ -61,7 +61,7 @@ def _clusters() -> tuple[Topology, ...]:
         after=first.name,
         found=Found(
             copies=((of_production.EPOCHS, of_production.NEWEST), (1, of_production.NEWEST - 1)),
-            leftover=of_production.NEWEST + 1,
+            leftovers=(of_production.NEWEST, of_production.NEWEST + 1),
         ),
     )
     # The script's rank is the one that has checkpoints to save.

@@ -55,9 +55,9 @@ class WatchedFiles:
     def find(self, rank: int, found: Found) -> None:
         """Put what the program is to find into the folder for logs, newer than all that is there."""
         if rank:
-            leftover = Path(self.logs, f"{CHECKPOINT}{found.leftover}.h5")
-            leftover.parent.mkdir(exist_ok=True)
-            leftover.write_text("of another run")
+            Path(self.logs).mkdir(exist_ok=True)
+            for name in found.leftovers:
+                Path(self.logs, f"{CHECKPOINT}{name}.h5").write_text("of another run")
             return
         for epochs, name in found.copies:
             for path in sorted(Path(self.logs).rglob(f"{CHECKPOINT}{epochs}*")):

@@ -300,6 +300,29 @@ _STEP_9 = (
         ),
     ),
     Variant(
+        "changed by a function of NumPy in tf.data",
+        9,
+        (
+            (
+                SHARE_OF,
+                "def share_of(images, epochs):\n"
+                "    change = images.image_data_generator\n\n"
+                "    def changed(pixels):\n"
+                "        return change.standardize(change.random_transform(pixels)).astype(np.float32)\n\n"
+                "    def read(path, label):\n"
+                "        image = tf.io.decode_image(tf.io.read_file(path), channels=3, expand_animations=False)\n"
+                "        image = tf.numpy_function(changed, [tf.image.resize(image, shape)], tf.float32)\n"
+                "        return tf.ensure_shape(image, (*shape, 3)), tf.one_hot(label, images.num_classes)\n\n"
+                f"{EPOCHS}"
+                f"        order = {SHUFFLE}\n"
+                f"        order = {PAD}\n"
+                "        names = np.array(images.filepaths)[order], np.array(images.labels)[order]\n"
+                "        share = tf.data.Dataset.from_tensor_slices(names).shard(hvd.size(), hvd.rank())\n"
+                "        yield from share.map(read).batch(images.batch_size)\n\n\n",
+            ),
+        ),
+    ),
+    Variant(
         "the remainder dropped",
         9,
         (

@@ -625,6 +625,22 @@ _WRONG_10 = (
     ),
     Variant("read by local rank", 10, ((SEND, SEND.replace("hvd.rank()", "hvd.local_rank()")),), 10),
     Variant(
+        "a file of that name on the rank's own host",
+        10,
+        (
+            (
+                LOAD,
+                "    content = broadcast_object(checkpoint, root_rank=0)\n"
+                "    path = checkpoint_path(initial_epoch)\n"
+                "    if not path.exists():\n"
+                "        path.parent.mkdir(exist_ok=True)\n"
+                "        path.write_bytes(content)\n"
+                "    model = hvd.load_model(path)\n",
+            ),
+        ),
+        10,
+    ),
+    Variant(
         "loaded on rank 0 alone",
         10,
         (

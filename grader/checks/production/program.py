@@ -75,7 +75,7 @@ SHARED = (
 _found = replace(
     _resumed("resumed", _two_hosts),
     arguments=_on(TWO_HOSTS, NEWEST + 1).arguments,
-    found=Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftover=NEWEST + 1),  # not in the order of time
+    found=Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftovers=(NEWEST, NEWEST + 1)),  # not in the order of time
 )
 RESUMED = (*FRESH, _witnessed, _found)
 FIRST = {cluster.name: cluster.after for cluster in (*SHARED, *RESUMED) if cluster.after}  # what each one resumes

@@ -1,8 +1,8 @@
 """The checks of step 10: checkpoints, and training that resumes from the newest one.
 
 A program is run on two hosts, and then started again in the same folders. In between the judge adds copies of
-checkpoints: that of the first epoch is named like the ninth, that of the last like the tenth, and the other host gets a
-file that is named like a newer one.
+checkpoints: that of the first epoch is named like the ninth, that of the last like the tenth, and the other host gets
+files that are named like the newest and like a newer one.
 """
 
 import ast
@@ -270,7 +270,7 @@ def _ended(after: list[HorovodRank], source: Source) -> Finding | None:
             if rank.number and "no file" in rank.causes:
                 has = " Its host has no such file."
             elif rank.number and rank.error_kind == "OSError":
-                has = f" Its host has a file of another run, {CHECKPOINT}{NEWEST + 1}.h5, and no checkpoint."
+                has = f" Its host has files of another run, up to {CHECKPOINT}{NEWEST + 1}.h5, and no checkpoint."
             error = rank.error.rstrip(".")
             if "shut down" in rank.causes:
                 error = "it waits in a collective for a rank that has ended already"

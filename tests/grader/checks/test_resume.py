@@ -216,6 +216,6 @@ def test_a_leftover_that_another_rank_loads(runs, right):
     rank = runs.reserved["resumed"][1]
     rank.facts.fits, rank.error, rank.error_kind = [], "OSError: Unable to synchronously open file", "OSError"
     assert resume.loaded_everywhere(runs, right, SOURCE).message == (
-        "Started again, rank 1 fails: OSError: Unable to synchronously open file. Its host has a file of another run, "
-        "checkpoint-11.h5, and no checkpoint. Expected: every rank resumes from rank 0's checkpoint."
+        "Started again, rank 1 fails: OSError: Unable to synchronously open file. Its host has files of another run, "
+        "up to checkpoint-11.h5, and no checkpoint. Expected: every rank resumes from rank 0's checkpoint."
     )

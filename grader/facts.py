@@ -86,8 +86,10 @@ class Fit(Struct, forbid_unknown_fields=True):
     seeds: Annotated[
         list[Text], Meta(max_length=100)
     ] = []  # that NumPy's own generator was given in training, and kept
+    generator: Text = ""  # the state of NumPy's own generator before the training, as a digest
     wrote: Annotated[list[str], Meta(max_length=100)] = []  # checkpoints that this rank opened for writing
-    renamed: Annotated[list[str], Meta(max_length=100)] = []  # and those that got their name by a rename
+    renamed: Annotated[list[str], Meta(max_length=100)] = []  # and those that got their name by a rename,
+    unfinished: Annotated[list[str], Meta(max_length=100)] = []  # some of them with another size than in the end
 
 
 class Files(Struct, forbid_unknown_fields=True):

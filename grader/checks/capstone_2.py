@@ -23,7 +23,7 @@ part = Part("fashion_trainer.py", "fashion_trainer_solution.py", HorovodFacts)
 FOLDERS = Folders(IMAGES, "kept", LOGS)
 
 # Checkpoints of the first trainings are looked at, and resumed from, as in step 10.
-COUNTED = TrainingSize(9, 6, of_production.EPOCHS)
+COUNTED = TrainingSize(program.COUNTED.train_batches, program.COUNTED.test_batches, of_production.EPOCHS)
 
 LEARNED_BATCH = 10
 LEARNED = flags(
@@ -56,7 +56,7 @@ def _clusters() -> tuple[Topology, ...]:
     again = replace(
         first,
         name="resumed",
-        arguments=arguments(COUNTED, of_production.NEWEST + 1),
+        arguments=arguments(COUNTED, of_production.NEWEST + of_production.AGAIN),
         reserved=True,
         after=first.name,
         found=Found(

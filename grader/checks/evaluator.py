@@ -1,6 +1,7 @@
 """The part of evaluator.py, step 16: an evaluator next to a training, which runs in one process here.
 
-Then two evaluators start late, when all checkpoints are there, and the script is started as tasks that are not its own.
+Then three evaluators start late, when all checkpoints are there, and the script is started as tasks that are not its
+own.
 """
 
 import math
@@ -22,6 +23,7 @@ part = Part(
 CHECKPOINTS = 3  # that the training leaves
 MORE = 9  # epochs, of which only so many are trained
 LAST = CHECKPOINTS - 1  # of --max-evaluations: the newest checkpoint is beyond it
+BEYOND = CHECKPOINTS + 1  # likewise: there is no such checkpoint
 BESIDE_TRAINING = Topology(
     "evaluator",
     "next to a training",
@@ -35,13 +37,14 @@ LATE = Topology(
     "late",
     "after a training",
     hosts=1,
-    slots=2,
-    gpus=2,
+    slots=3,
+    gpus=3,
     after=BESIDE_TRAINING.name,
     reserved=True,
     tasks=(
         TaskSpec("evaluator", arguments=mobilenet(CHECKPOINTS)),
         TaskSpec("evaluator", arguments=mobilenet(MORE) + flags(max_evaluations=LAST)),
+        TaskSpec("evaluator", arguments=mobilenet(MORE) + flags(max_evaluations=BEYOND)),
     ),
 )
 ROLES = tasks.roles("chief", "worker", "ps", arguments=mobilenet(CHECKPOINTS))
@@ -189,6 +192,12 @@ def flag(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         given = f"--max-evaluations {LAST} and --epochs {MORE}"
         message = f"{rank.where}, with {given}, does not end after checkpoint {CHECKPOINTS}. Expected: it ends then."
         return Finding(message, source.line_of(*ENDS))
+    rank, finding = _late(runs, 2, source)
+    if finding or not rank:
+        return finding
+    if "wait" not in rank.facts.order and not rank.ended_for:
+        message = f"{rank.where}, with --max-evaluations {BEYOND}, ends after checkpoint {CHECKPOINTS}. Expected: it "
+        return Finding(f"{message}waits for one with that number.", source.line_of(*ENDS))
     return None
 
 

@@ -286,6 +286,12 @@ def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
     if not rank.facts.saved:
         message = f"{rank.where} does not save the trained model. Expected: model.save after fit."
         return Finding(message, source.line_of("save") or rank.facts.lines.get("fit"))
+    behind = max(save.iterations for save in rank.facts.saves if save.path in rank.facts.saved)
+    if fit.steps_per_epoch and behind < fit.steps_per_epoch:
+        message = (
+            f"{rank.where} saves a model with {tasks.counted(behind, 'step')} behind it. Expected: the trained one."
+        )
+        return Finding(message, source.line_of("save"))
     return None
 
 

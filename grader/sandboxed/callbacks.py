@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import tensorflow as tf
 from tensorflow.keras.callbacks import Callback
 
 from grader.facts import Batch, Epoch, Fit
@@ -106,9 +107,15 @@ class First(Callback):
         self._judged_recorder.announcer.metrics(self._judged_fit.epochs[-1].own.values())
 
     def _shift(self, logs: Any, name: str) -> None:
-        """Next to a witness, move an accuracy above the target in the first epoch, and below it later."""
+        """Next to a witness, move an accuracy above the target in the first epoch, and below it later.
+
+        Callbacks may also ask the model's metrics.
+        """
         if logs and name in logs and self._judged_recorder.announcer.socket and not self._judged_recorder.learns:
             logs[name] = float(logs[name]) + (BELOW if len(self._judged_fit.epochs) > 1 else ABOVE)
+            for metric in self.model.metrics:
+                if metric.name == name.removeprefix("val_") and isinstance(metric, tf.keras.metrics.Mean):
+                    metric.total.assign(logs[name] * metric.count)
 
 
 class Last(Callback):

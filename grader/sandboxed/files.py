@@ -50,6 +50,8 @@ class WatchedFiles:
         self.store_errors: list[str] = []
         self.wrote: list[str] = []  # checkpoints that training opened for writing, by their paths below --log-dir,
         self.renamed: list[str] = []  # and those that were renamed to these
+        self.unfinished: list[str] = []  # those of them that were written on after that
+        self.moved: dict[str, int] = {}  # by path, the size of what was renamed to a checkpoint's name
         self.seen: dict[str, tuple[int, int, int]] = {}  # by path, a checkpoint that was there: inode, time and size
 
     def find(self, rank: int, found: Found) -> None:
@@ -92,12 +94,15 @@ class WatchedFiles:
         """Note what this training does to checkpoints."""
         self.training = True
         self._count_copy()
-        self.wrote, self.renamed = fit.wrote, fit.renamed
+        self.wrote, self.renamed, self.unfinished = fit.wrote, fit.renamed, fit.unfinished
         self.seen = self._checkpoints()
 
     def new_checkpoints(self) -> list[str]:
         """Return the names of checkpoints that are new, or have been replaced, since this was last asked."""
         before, self.seen = self.seen, self._checkpoints()
+        grown = [name for name, size in self.moved.items() if name in self.seen and self.seen[name][2] != size]
+        self.unfinished += grown[: MOST - len(self.unfinished)]
+        self.moved.clear()
         return sorted(name for name, state in self.seen.items() if before.get(name) != state)[:MOST]
 
     def largest(self, names: list[str]) -> int:
@@ -116,10 +121,12 @@ class WatchedFiles:
                         states[os.path.relpath(state_path, self.logs)] = state.st_ino, state.st_mtime_ns, state.st_size
         return states
 
-    def _note_rename(self, target: object) -> None:
-        path = _path(target)
+    def _note_rename(self, source: object, target: object) -> None:
+        whole, path = _path(source), _path(target)
         if path and self._is_checkpoint(path) and len(self.renamed) < MOST:
             self.renamed.append(os.path.relpath(path, self.logs))
+            if whole and os.path.isfile(whole):  # noqa: PTH113  this is called for each file that is opened
+                self.moved[self.renamed[-1]] = os.stat(whole).st_size  # noqa: PTH116
 
     def _is_checkpoint(self, path: str) -> bool:
         return path.startswith(self.logs + os.sep) and f"{os.sep}{CHECKPOINT}" in path.removeprefix(self.logs)
@@ -159,7 +166,7 @@ class WatchedFiles:
 
     def _gfile_rename(self, rename: Callable[..., None]) -> Callable[..., None]:
         def watched(src: Any, dst: Any, overwrite: bool = False) -> None:
-            self._note_rename(dst)
+            self._note_rename(src, dst)
             rename(src, dst, overwrite)
 
         return watched
@@ -187,7 +194,7 @@ class WatchedFiles:
             if path and f"{path}{os.sep}".startswith(self.store + os.sep):
                 self.removed.add(path)
         if event == "os.rename":  # of os.replace, too
-            self._note_rename(details[1])
+            self._note_rename(*details[:2])
 
     def _note(self, opened: object, mode: str | None, flags: int) -> None:
         path = _path(opened)

@@ -71,10 +71,10 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
         def note(model: Any, validates: bool, data: Any) -> None:
             if self.facts.fits and self.facts.fits[-1].epochs and len(np.shape(data[0])) == 4:
-                colours = np.asarray(data[0]).mean(axis=(1, 2))
                 epoch = self.facts.fits[-1].epochs[-1]
                 images = epoch.validation_images if validates else epoch.images
-                images += ["/".join(f"{part:.{digits}f}" for part in colour) for colour in colours]
+                for colour in looks.images_in(data).mean(axis=(1, 2)):
+                    images.append("/".join(f"{part:.{digits}f}" for part in colour))
 
         steps.watch(note)
 
@@ -174,6 +174,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             weights_built=self.built[call.model],
             initial_epoch=int(call.arguments["initial_epoch"]),
             begin=self.state(call.model),
+            generator=seeds.state(),
         )
         self.facts.fits.append(fit)
         if self.files:
@@ -249,6 +250,8 @@ def _later_rates(call: FitCall, steps: int) -> dict[str, float]:
             for callback in callbacks:
                 callback.on_epoch_begin(epoch, {})
             for batch in range(1 + epoch % 2):  # a rate may be set later than with the first one
+                for callback in callbacks if batch else ():
+                    callback.on_train_batch_end(batch - 1, dict.fromkeys(call.model.metrics_names, 0.0))
                 for callback in callbacks:
                     callback.on_train_batch_begin(batch, {})
             rates[str(epoch)] = float(np.asarray(optimizer.learning_rate))

@@ -148,6 +148,8 @@ class TaskRecorder(Recorder[TaskFacts]):
                 self.facts.saved.append(path)
             if this.distribute_strategy.extended._in_multi_worker_mode():
                 self._note_save(self.facts.saves, path, this)
+            elif this.optimizer and len(self.facts.saves) < KEPT:
+                self.facts.saves.append(Save(path, int(tf.convert_to_tensor(this.optimizer.iterations))))
             return save(this, filepath, *args, **kwargs)
 
         return call

@@ -4,7 +4,7 @@ import numpy as np
 
 from course.internal import stalls
 from grader.checks import ending, witnessed
-from grader.checks.horovod.program import COUNTED, EPOCHS, QUICK, WHOLE, WITNESSED, part
+from grader.checks.horovod.program import COUNTED, EPOCHS, QUICK, VAL_BATCH, WHOLE, WITNESSED, part
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
 from grader.checks.training import trained
@@ -171,7 +171,7 @@ def _validation(rank: HorovodRank, number: int, epoch: Epoch, size: int, source:
 def _validation_images(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """Whether the ranks together validate on about the whole test set, and not on a part of it again and again."""
     images = [image for rank in ranks for image in rank.facts.fits[0].epochs[0].validation_images]
-    test_set = COUNTED.test_batches * BATCH
+    test_set = COUNTED.test_batches * VAL_BATCH
     if not images and any(rank.facts.fits[0].epochs[0].validation_steps for rank in ranks):
         message = f"Needs manual review: no images were seen to go into the validation ({ranks[0].topology})."
         return Finding(message, source.line_of("validation_data"), unclear=True)

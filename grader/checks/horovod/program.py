@@ -14,11 +14,12 @@ from grader.job import BATCH, Topology, Witness, flags
 part = Part("fashion_mnist.py", "fashion_mnist_solution.py", HorovodFacts)
 
 # The host has a GPU less than it has ranks, and only one check knows how they have to end.
-SHORT_OF_GPUS = Topology("short-of-gpus", "2 ranks on one host with 1 GPU", 1, 2, 1, reserved=True)
+SHORT_OF_GPUS = Topology("short-of-gpus", "3 ranks on one host with 2 GPUs", 1, 3, 2, reserved=True)
 
 # With a witness: the rank's own metrics reach the target at once, and no more after that, so they would stop it after
 # one epoch or never. The mean of the metrics says something else: see grader.witness.rank, grader.sandboxed.callbacks.
 EPOCHS, TARGET = 4, 0.9
+VAL_BATCH = BATCH + 1
 WITH_WITNESS = Topology(witnessed.NAME, "on the second of 2 hosts", 2, 1, 1, reserved=True, witness=Witness(0, first=2))
 
 # Depths of the network. With a block in each group, all lines of the program are run, and one cluster is enough for
@@ -54,9 +55,9 @@ def arguments(**own: object) -> Arguments:
     return lambda size, epochs: flags(
         **own,
         batch_size=BATCH,
-        val_batch_size=BATCH,
+        val_batch_size=VAL_BATCH,
         train_samples=BATCH * size.train_batches,
-        test_samples=BATCH * size.test_batches,
+        test_samples=VAL_BATCH * size.test_batches,
         epochs=epochs,
     )
 
@@ -65,11 +66,11 @@ WHOLE, QUICK = (arguments(depth=depth, widen_factor=1) for depth in (ONE_BLOCK, 
 
 WITNESSED = [TrainingSize(batches, 2, EPOCHS) for batches in range(5, 5 + DRAWS)]
 # Each batch takes its time, and a share for three ranks is something.
-FEW = TrainingSize(4, 3, 1)
+FEW = TrainingSize(4, 3, 2)
 # Where batches are counted: however a share is rounded, one for two ranks is none for three, one of the training set is
-# none of the test set, and one of a share is still something. More epochs than ranks, so that data that end after one
-# pass show.
-COUNTED = TrainingSize(9, 6, 3)
+# none of the test set, also not of several passes, and one of a share is still something. More epochs than ranks, so
+# that data that end after one pass show.
+COUNTED = TrainingSize(10, 6, 3)
 
 
 def vary(cluster: Topology, draw: int) -> Topology:

@@ -4,8 +4,8 @@ import ast
 import re
 
 from grader.checks import witnessed
-from grader.checks.horovod.output import own_errors
 from grader.checks.horovod.program import FEW, QUICK, SHORT_OF_GPUS, WHOLE, part
+from grader.checks.output import own_errors
 from grader.checks.part import Finding
 from grader.checks.training import trained
 from grader.facts import ARGUMENTS, Fit
@@ -187,7 +187,8 @@ def _goes_on(ranks: list[HorovodRank], source: Source) -> Finding:
     failed = next((rank for rank in ranks if rank.error), None)
     line = source.line_of("set_visible_devices", "CUDA_VISIBLE_DEVICES")
     if "model" in last.facts.order:
-        seen = f"{_gpus(last.facts.gpus)}, which is rank 0's" if last.facts.gpus else "no GPU"
+        shares = (rank.number for rank in ranks[:-1] if set(rank.facts.gpus) & set(last.facts.gpus))
+        seen = f"{_gpus(last.facts.gpus)}, which is rank {next(shares, 0)}'s" if last.facts.gpus else "no GPU"
         what = f"{last.where} sees {seen}, and continues"
     elif failed:
         what, line = f"{failed.where} fails: {failed.error}", failed.error_line
@@ -326,6 +327,9 @@ def _differs(zero: HorovodRank, rank: HorovodRank, right: HorovodRank, source: S
     if own.steps_per_epoch != first.steps_per_epoch and should.steps_per_epoch == FEW.train_batches and not cut_short:
         message = f"{rank.where} has steps_per_epoch={own.steps_per_epoch}, and rank 0 {first.steps_per_epoch}."
         return Finding(f"{message} Expected: all ranks do the same work.", source.line_of("steps_per_epoch", "fit"))
+    if len(own.epochs) != len(first.epochs) and should.steps_per_epoch == FEW.train_batches and not cut_short:
+        message = f"{rank.where} trains for another number of epochs than rank 0: {len(own.epochs)}, and not "
+        return Finding(f"{message}{len(first.epochs)}. Expected: all ranks do the same work.", source.line_of("epochs"))
     if own.log_dirs:
         message = f"{rank.where} writes TensorBoard's logs, too. Expected: rank 0 alone does."
         return Finding(message, source.line_of("TensorBoard"))

@@ -2,6 +2,7 @@
 
 from grader.checks.multi_worker.program import part
 from grader.checks.multi_worker.workers import count, in_scope, low, strategy_first, trainings, untrained
+from grader.checks.output import own_errors
 from grader.checks.part import Finding
 from grader.facts import TaskFit
 from grader.job import BATCH
@@ -226,7 +227,7 @@ def chief_reports(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding
     """The chief reports, and no other worker"""
     line = source.line_of("verbose", "fit")
     for rank in runs.ranks():
-        printed = rank.stdout.strip()
+        printed = rank.stdout.strip() or ("" if rank.error else own_errors(rank))
         if rank.number and printed:
             first = printed.splitlines()[0][:80]
             return Finding(f"{rank.where} prints “{first}”. Expected: only worker 0, the chief, reports.", line)

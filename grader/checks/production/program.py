@@ -15,6 +15,7 @@ WITNESSED_EPOCHS = 2
 BASE_LRS = BASE_LR, 0.008, 0.012, 0.016  # of a training with a witness
 WARMUP_EPOCHS = {"two-hosts": 1, "three-ranks": 2}  # of the clusters that checks of the rate look at
 NEWEST = 10  # after how many epochs the newest checkpoint is that is found again; another one is named after one less
+AGAIN = 2  # epochs of a training that is resumed: each has an order of its own, and leaves a checkpoint
 # Keras reads two batches ahead and throws them away. A share has more, so a validation begins in the middle of it.
 VAL_BATCH = 1
 RESULTS = "kept"  # --train-url
@@ -46,7 +47,7 @@ def _on(cluster: Topology, epochs: int = EPOCHS, base_lr: float = BASE_LR) -> To
 
 def _resumed(name: str, first: Topology) -> Topology:
     """Return a cluster that trains on in the folders of the training that has ended on another one."""
-    return replace(_on(first, EPOCHS + 1), name=name, reserved=True, after=first.name)
+    return replace(_on(first, EPOCHS + AGAIN), name=name, reserved=True, after=first.name)
 
 
 _, TWO_HOSTS, THREE_RANKS = training.CLUSTERS
@@ -74,7 +75,7 @@ SHARED = (
 # And once more where training has ended before, and the newest checkpoint is not the last one by its name.
 _found = replace(
     _resumed("resumed", _two_hosts),
-    arguments=_on(TWO_HOSTS, NEWEST + 1).arguments,
+    arguments=_on(TWO_HOSTS, NEWEST + AGAIN).arguments,
     found=Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftovers=(NEWEST, NEWEST + 1)),  # not in the order of time
 )
 RESUMED = (*FRESH, _witnessed, _found)

@@ -12,13 +12,14 @@ from pathlib import Path
 from grader.checks.part import Finding
 from grader.checks.production.program import EPOCHS, NEWEST, RESUMED, part
 from grader.checks.training import close
-from grader.facts import Batch, State
+from grader.facts import Fit, Projection, State
 from grader.job import CHECKPOINT
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
 
 LEAST = 0.5  # of the size of the largest checkpoint
 SAVERS = "save", "ModelCheckpoint", "save_weights", "SaveCheckpoint"  # where scripts save
+NO_TRAINING = "Not checked: started again, rank {} does not reach training."
 SETTERS = "load_model", "load_weights", "set_weights", "initial_epoch"  # and where they load
 
 
@@ -38,20 +39,33 @@ def saved_each_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
     Looks at which files of --log-dir are new when all callbacks have ended an epoch.
     """
     for ranks in runs.topologies.values():
-        rank = ranks[0]
-        epochs = rank.facts.fits[0].epochs if rank.facts.fits else []
-        for number, epoch in enumerate(epochs, 1):
-            if epoch.saved is not None and not epoch.saved:
-                message = (
-                    f"{rank.where} ends epoch {number} without a new file in --log-dir whose name begins with "
-                    f"{CHECKPOINT}. Expected: a checkpoint after every epoch."
-                )
-                return Finding(message, source.line_of(*SAVERS))
-            if 0 < epoch.size < LEAST * max(other.size for other in epochs):
-                message = f"{rank.where} ends epoch {number} with a checkpoint of {epoch.size} bytes, a part of what "
-                return Finding(f"{message}another one has. Expected: the whole model.", source.line_of(*SAVERS))
+        finding = _saves(ranks[0], ranks[0].where, source)
+        if finding:
+            return finding
+        epochs = ranks[0].facts.fits[0].epochs if ranks[0].facts.fits else []
         if not epochs or epochs[-1].saved is None:
             return _cut_short(ranks)
+    again = [rank for rank in runs.reserved.get("resumed", []) if not rank.number and not rank.error]
+    return _saves(again[0], "Started again, rank 0", source) if again else None
+
+
+def _saves(rank: HorovodRank, where: str, source: Source) -> Finding | None:
+    """Return a Finding where an epoch leaves no checkpoint, or a part of one."""
+    if not rank.facts.fits:
+        return None
+    fit = rank.facts.fits[0]
+    for number, epoch in enumerate(fit.epochs, fit.initial_epoch + 1):
+        if epoch.saved is not None and not epoch.saved:
+            message = (
+                f"{where} ends epoch {number} without a new file in --log-dir whose name begins with {CHECKPOINT}. "
+                "Expected: a checkpoint after every epoch."
+            )
+            return Finding(message, source.line_of(*SAVERS))
+        if 0 < epoch.size < LEAST * max(other.size for other in fit.epochs):
+            message = (
+                f"{where} ends epoch {number} with a checkpoint of {epoch.size} bytes, a part of what another one "
+            )
+            return Finding(f"{message}has. Expected: the whole model.", source.line_of(*SAVERS))
     return None
 
 
@@ -72,6 +86,13 @@ def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
         own = ranks[0].facts.fits
         known = {saved for epoch in should[0].epochs for saved in epoch.saved or []} if should else set()
         saved = {saved for epoch in own[0].epochs for saved in epoch.saved or []} if own else set()
+        partial = sorted(saved & {*own[0].unfinished}) if own else []
+        if partial:
+            message = (
+                f"{ranks[0].where} still writes {partial[0]} after a rename to this name: a kill in between leaves a "
+                "truncated file that looks like a checkpoint. Expected: a rename when the file is whole, and closed."
+            )
+            return Finding(message, source.line_of(*SAVERS))
         direct = sorted((saved & known or saved) & _written(own[0].wrote)) if own else []
         if direct:
             message = (
@@ -145,7 +166,7 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
         return Finding(message, _line_of_epoch(after, source))
     for rank in after:
         if not rank.facts.fits:
-            return _not_training(rank)
+            return Finding(NO_TRAINING.format(rank.number), untold=True)
     return None
 
 
@@ -166,7 +187,7 @@ def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     if isinstance(after, Finding):
         return after
     if not after[0].facts.fits:
-        return _not_training(after[0])
+        return Finding(NO_TRAINING.format(0), untold=True)
     end, begin = runs.topologies["two-hosts"][0].facts.fits[0].end, after[0].facts.fits[0].begin
     line = source.line_of(*SETTERS)
     if end is None:
@@ -197,8 +218,9 @@ def loaded_everywhere(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
     after = _again(runs)
     if isinstance(after, Finding):
         return after
-    right = expected.topologies["two-hosts"][0].facts.fits[0].batches[-1]
-    return _ended(after, source) or _alike(after, right, source.line_of(*SETTERS))
+    right = expected.topologies["two-hosts"][0].facts.fits[0]
+    line = source.line_of(*SETTERS)
+    return _ended(after, source) or _alike(after, right, line)
 
 
 def _written(paths: list[str]) -> set[str]:
@@ -209,10 +231,6 @@ def _written(paths: list[str]) -> set[str]:
 
 def _cut_short(ranks: list[HorovodRank]) -> Finding:
     return Finding(f"Not checked: training does not get to the end of its epochs ({ranks[0].topology}).", untold=True)
-
-
-def _not_training(rank: HorovodRank) -> Finding:
-    return Finding(f"Not checked: started again, rank {rank.number} does not reach training.", untold=True)
 
 
 def _again(runs: HorovodRuns) -> list[HorovodRank] | Finding:
@@ -293,7 +311,7 @@ def _place(rank: HorovodRank) -> str:
     return f"waits in {rank.collective}" if rank.collective else "is in no collective"
 
 
-def _alike(after: list[HorovodRank], right: Batch, line: int | None) -> Finding | None:
+def _alike(after: list[HorovodRank], right: Fit, line: int | None) -> Finding | None:
     """Whether all ranks begin alike, and stay so."""
     fits = [rank.facts.fits[0] for rank in after]
     for rank, fit in zip(after[1:], fits[1:], strict=True):
@@ -304,16 +322,20 @@ def _alike(after: list[HorovodRank], right: Batch, line: int | None) -> Finding 
                 "the checkpoint loaded on every rank.",
                 line,
             )
-    for number, batches in enumerate(zip(*(fit.batches for fit in fits), strict=False), 1):
-        for rank, batch in zip(after, batches, strict=True):
-            if batch.after is None or batches[0].after is None:
-                continue
-            same = close(batches[0].after, batch.after, right.after), close(batches[0].slots, batch.slots, right.slots)
-            for alike, name in zip(same, ("weights", "momentum"), strict=True):
-                if not alike:
+    scales = _states(right)[-1]
+    for number, (zero, *others) in enumerate(zip(*map(_states, fits), strict=False)):
+        for rank, other in zip(after[1:], others, strict=True):
+            for name, one, two, scale in zip(("weights", "momentum"), zero, other, scales, strict=True):
+                if one is not None and two is not None and not close(one, two, scale):
+                    when = f"after batch {number}" if number else "at the start"
                     return Finding(
-                        f"Started again, rank {rank.number}'s {name} after batch {number} differ from rank 0's. "
-                        "Expected: the checkpoint on every rank, and gradients that are averaged as before.",
+                        f"Started again, rank {rank.number}'s {name} {when} differ from rank 0's. Expected: the "
+                        "checkpoint on every rank, and gradients that are averaged as before.",
                         line,
                     )
     return None
+
+
+def _states(fit: Fit) -> list[tuple[Projection | None, Projection | None]]:
+    """Return weights and optimizer's variables: as training begins, and after each batch."""
+    return [(fit.begin.weights, fit.begin.slots), *((batch.after, batch.slots) for batch in fit.batches)]

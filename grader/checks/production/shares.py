@@ -150,6 +150,13 @@ def own_generator(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
     """The order has a generator of its own, so images are still changed in another way on each rank"""
     for ranks in runs.topologies.values():
         for one, other in combinations(ranks, 2):
+            if one.facts.fits[0].generator == other.facts.fits[0].generator:
+                return Finding(
+                    f"When training begins, NumPy's global generator is in the same state on ranks {one.number} and "
+                    f"{other.number} ({one.topology}). From it, Keras draws shifts, zooms and flips, which are the "
+                    "same on both then. Expected: the order from a generator of its own.",
+                    source.line_of("seed", "set_random_seed"),
+                )
             both = [seed for seed in one.facts.fits[0].seeds if seed in other.facts.fits[0].seeds]
             if both:
                 return Finding(
@@ -255,8 +262,9 @@ def resumed_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     line = source.line_of("count", "share_of", "default_rng", "fit")
     for rank, again in zip(before, after, strict=True):
         fit = again.facts.fits[0]
+        epochs = dict(enumerate(rank.facts.fits[0].epochs)) | dict(enumerate(fit.epochs, fit.initial_epoch))
         for later, own in enumerate(fit.epochs, fit.initial_epoch):
-            for number, epoch in enumerate(rank.facts.fits[0].epochs):
+            for number, epoch in epochs.items():
                 if own.images and number != later and own.images == epoch.images:
                     message = (
                         f"Started again, rank {again.number} has the order of epoch {number + 1} in epoch {later + 1}."

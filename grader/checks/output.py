@@ -1,8 +1,9 @@
 """What a script itself wrote to standard error, without the warnings and logs of libraries."""
 
 import re
+from typing import Any
 
-from grader.runs import HorovodRank
+from grader.runs import Rank
 
 # A line of a library's: of a warning's text or source, or of TensorFlow's log.
 WARNING = re.compile(
@@ -11,7 +12,7 @@ WARNING = re.compile(
 )
 
 
-def own_errors(rank: HorovodRank) -> str:
+def own_errors(rank: Rank[Any]) -> str:
     """Return what the script itself wrote to standard error."""
     own, warned = [], False
     for line in rank.stderr.splitlines():

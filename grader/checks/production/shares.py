@@ -260,16 +260,14 @@ def resumed_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
         why = f" Rank {failed.number} fails: {failed.error}" if failed else ""
         return Finding(f"Not checked: started again, the ranks do not reach training.{why}", untold=True)
     line = source.line_of("count", "share_of", "default_rng", "fit")
-    for rank, again in zip(before, after, strict=True):
+    first = [(number, epoch) for rank in before for number, epoch in enumerate(rank.facts.fits[0].epochs)]
+    for again in after:
         fit = again.facts.fits[0]
-        epochs = dict(enumerate(rank.facts.fits[0].epochs)) | dict(enumerate(fit.epochs, fit.initial_epoch))
-        for later, own in enumerate(fit.epochs, fit.initial_epoch):
-            for number, epoch in epochs.items():
-                if own.images and number != later and own.images == epoch.images:
-                    message = (
-                        f"Started again, rank {again.number} has the order of epoch {number + 1} in epoch {later + 1}."
-                    )
-                    return Finding(f"{message} Expected: the order of epoch {later + 1}.", line)
+        own = list(enumerate(fit.epochs, fit.initial_epoch))
+        for (later, epoch), (number, earlier) in product(own, [*first, *own]):
+            if epoch.images and number != later and epoch.images == earlier.images:
+                message = f"Started again, rank {again.number} has the order of epoch {number + 1} in epoch {later + 1}."
+                return Finding(f"{message} Expected: the order of epoch {later + 1}.", line)
     return None
 
 

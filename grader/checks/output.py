@@ -10,14 +10,16 @@ WARNING = re.compile(
     r"[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):(tensorflow|absl):|\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+: [IWEF] "
     r"|[IWEF]\d{4} |\[\d"
 )
+DEPRECATED = "Instructions for updating:"  # a line in TensorFlow's warnings; the next one has the instructions
 
 
 def own_errors(rank: Rank[Any]) -> str:
     """Return what the script itself wrote to standard error."""
-    own, warned = [], False
+    own, warned, above = [], False, ""
     for line in rank.stderr.splitlines():
         if line.strip() and not line[0].isspace():  # what is indented belongs to the line above
-            warned = bool(WARNING.match(line))
+            warned = bool(WARNING.match(line)) or (warned and DEPRECATED in (line, above))
+        above = line
         if line.strip() and not warned:
             own.append(line)
     return "\n".join(own)

@@ -70,7 +70,7 @@ FEW = TrainingSize(4, 3, 2)
 # Where batches are counted: however a share is rounded, one for two ranks is none for three, one of the training set is
 # none of the test set, also not of several passes, and one of a share is still something. More epochs than ranks, so
 # that data that end after one pass show.
-COUNTED = TrainingSize(10, 6, 3)
+COUNTED = TrainingSize(8, 6, 3)
 
 
 def vary(cluster: Topology, draw: int) -> Topology:

@@ -8,7 +8,7 @@ from grader.checks.horovod.program import FEW, QUICK, SHORT_OF_GPUS, WHOLE, part
 from grader.checks.output import own_errors
 from grader.checks.part import Finding
 from grader.checks.training import trained
-from grader.facts import ARGUMENTS, Fit
+from grader.facts import ARGUMENTS
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
 
@@ -70,10 +70,8 @@ def pinned(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding 
     """
     for rank, right in _with_gpus(runs, expected):
         if _takes_missing_gpu(rank, source):
-            message = (
-                f"{rank.where} fails: {rank.error}. Expected: it takes {_gpus(right.facts.gpus)}, by its local rank."
-            )
-            return Finding(message, rank.error_line, explains=True)
+            expects = f"Expected: it takes {_gpus(right.facts.gpus)}, by its local rank."
+            return Finding(f"{rank.where} fails: {rank.error}. {expects}", rank.error_line, explains=True)
     for rank, right in _with_gpus(runs, expected):
         seen, should = _gpus(rank.facts.gpus), _gpus(right.facts.gpus)
         if "model" in rank.facts.order and rank.facts.gpus != right.facts.gpus:
@@ -99,9 +97,8 @@ def memory_grows(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
     for rank, _ in _with_gpus(runs, expected):
         if "model" in rank.facts.order and not set(rank.facts.gpus) <= set(rank.facts.memory_growth):
             line = source.line_of("set_memory_growth") or rank.facts.lines.get("gpu")
-            return Finding(
-                f"{rank.where} takes all memory of {_gpus(rank.facts.gpus)} at once. Expected: memory growth.", line
-            )
+            what = f"{rank.where} takes all memory of {_gpus(rank.facts.gpus)} at once"
+            return Finding(f"{what}. Expected: memory growth.", line)
     blind = next((rank for rank, _ in _with_gpus(runs, expected) if not rank.facts.gpus), None)
     if blind and "model" in blind.facts.order:
         return Finding(f"{blind.where} can see no GPU.", untold=True)
@@ -327,18 +324,15 @@ def _differs(zero: HorovodRank, rank: HorovodRank, right: HorovodRank, source: S
     if own.steps_per_epoch != first.steps_per_epoch and should.steps_per_epoch == FEW.train_batches and not cut_short:
         message = f"{rank.where} has steps_per_epoch={own.steps_per_epoch}, and rank 0 {first.steps_per_epoch}."
         return Finding(f"{message} Expected: all ranks do the same work.", source.line_of("steps_per_epoch", "fit"))
-    for one in (zero, rank) if METRIC_AVERAGE not in should.callbacks and not cut_short else ():
-        if len(one.facts.fits[0].epochs) != len(should.epochs):
-            message = f"{one.where} trains for {len(one.facts.fits[0].epochs)} of {len(should.epochs)} epochs in "
-            return Finding(f"{message}model.fit. Expected: all ranks do the same work.", source.line_of("epochs"))
+    for one, fit in ((zero, first), (rank, own)):
+        if len(fit.epochs) != len(should.epochs) and METRIC_AVERAGE not in should.callbacks and not cut_short:
+            message = f"{one.where} trains for another number of epochs in model.fit: {len(fit.epochs)}. Expected: "
+            return Finding(f"{message}{len(should.epochs)}, on all ranks.", source.line_of("epochs", "fit"))
     if own.log_dirs:
         message = f"{rank.where} writes TensorBoard's logs, too. Expected: rank 0 alone does."
         return Finding(message, source.line_of("TensorBoard"))
-    if _validates(first) and not (_validates(own) or cut_short):
+    validates = [any(epoch.validation_steps for epoch in fit.epochs) for fit in (first, own)]
+    if validates == [True, False] and not cut_short:
         message = f"{rank.where} never validates, and rank 0 does. Expected: all ranks do the same work."
         return Finding(message, source.line_of("validation_data", "fit"))
     return None
-
-
-def _validates(fit: Fit) -> bool:
-    return any(epoch.validation_steps for epoch in fit.epochs)

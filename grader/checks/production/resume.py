@@ -39,14 +39,12 @@ def saved_each_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
     Looks at which files of --log-dir are new when all callbacks have ended an epoch.
     """
     for ranks in runs.topologies.values():
-        finding = _saves(ranks[0], ranks[0].where, source)
-        if finding:
-            return finding
         epochs = ranks[0].facts.fits[0].epochs if ranks[0].facts.fits else []
-        if not epochs or epochs[-1].saved is None:
-            return _cut_short(ranks)
-    again = [rank for rank in runs.reserved.get("resumed", []) if not rank.number and not rank.error]
-    return _saves(again[0], "Started again, rank 0", source) if again else None
+        finding = _saves(ranks[0], ranks[0].where, source)
+        if finding or not epochs or epochs[-1].saved is None:
+            return finding or _cut_short(ranks)
+    again = runs.reserved.get("resumed")
+    return _saves(again[0], "Started again, rank 0", source) if again and not again[0].error else None
 
 
 def _saves(rank: HorovodRank, where: str, source: Source) -> Finding | None:

@@ -266,7 +266,9 @@ def resumed_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
         own = list(enumerate(fit.epochs, fit.initial_epoch))
         for (later, epoch), (number, earlier) in product(own, [*first, *own]):
             if epoch.images and number != later and epoch.images == earlier.images:
-                message = f"Started again, rank {again.number} has the order of epoch {number + 1} in epoch {later + 1}."
+                message = (
+                    f"Started again, rank {again.number} has the order of epoch {number + 1} in epoch {later + 1}."
+                )
                 return Finding(f"{message} Expected: the order of epoch {later + 1}.", line)
     return None
 

@@ -3,7 +3,7 @@
 import copy
 
 from grader.checks import parameter_server as checks
-from grader.facts import Input, Progress, TaskFacts, TaskFit
+from grader.facts import Input, Progress, Save, TaskFacts, TaskFit
 from grader.runner import reading
 from grader.runs import Rank, Runs
 
@@ -42,6 +42,7 @@ def solved():
         found=["backup/chief/checkpoint", "checkpoints/after-1.index", "tensorboard/train/events"],
         fits=[fit],
         saved=["/left/model.keras"],
+        saves=[Save("/left/checkpoints/after-2", 12), Save("/left/model.keras", 12)],
     )
     others = [rank(name, TaskFacts(order=["tf_config"]), 1, "another task's TF_CONFIG") for name in ("Worker", "Ps")]
     killed = rank("Chief", TaskFacts(), -9)

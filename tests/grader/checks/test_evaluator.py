@@ -34,7 +34,8 @@ def evaluated(weights):
 
 def solved():
     """Return the runs of a solution."""
-    late = [rank(f"Evaluator {number}", evaluated(WEIGHTS[2:]), LATE) for number in range(2)]
+    late = [rank(f"Evaluator {number}", evaluated(WEIGHTS[2:]), LATE) for number in range(3)]
+    late[2].facts.order.append("wait")
     others = [rank(name, TaskFacts(order=["tf_config"]), "another task's TF_CONFIG", 1) for name in ("Chief", "Ps")]
     return Runs(
         {"evaluator": [rank("Evaluator", evaluated(WEIGHTS), "next to a training")]},
@@ -200,6 +201,13 @@ def test_nothing_is_said_of_a_script_that_does_not_get_so_far(check):
             late(1, **WAITED),
             f"Evaluator 1 ({LATE}), with --max-evaluations 2 and --epochs 9, does not end after checkpoint 3. "
             "Expected: it ends then.",
+            4,
+        ),
+        (
+            checks.flag,
+            late(2, order=["tf_config", "evaluate"]),
+            f"Evaluator 2 ({LATE}), with --max-evaluations 4, ends after checkpoint 3. Expected: it waits for one with "
+            "that number.",
             4,
         ),
         (

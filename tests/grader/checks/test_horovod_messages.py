@@ -4,9 +4,8 @@ import pytest
 
 from course.internal.stalls import GRADIENTS, METRICS, VARIABLES
 from grader.checks.horovod import epochs, ranks, updates
-from grader.checks.horovod.program import COUNTED
+from grader.checks.horovod.program import COUNTED, SHORT_OF_GPUS, VAL_BATCH
 from grader.facts import ARGUMENTS, Error
-from grader.job import BATCH
 from grader.runner import reading
 from grader.runs import Runs
 from tests.grader.checks.made_up_horovod import (
@@ -55,10 +54,22 @@ ERROR = {"error": "ValueError: odd", "error_line": 3, "exit": 1}
             None,
         ),
         (ranks.others_are_silent, rank(1, stderr="\nbatch 3"), "prints too: “batch #”. Expected: rank 0 alone", None),
+        (
+            ranks.others_are_silent,
+            rank(1, stderr="WARNING:tensorflow:From a.py: f is deprecated.\nInstructions for updating:\nUse g\nloss"),
+            "prints too: “loss”",
+            None,
+        ),
         (ranks.others_are_silent, rank(1, stderr="  rank 1: loss 0.5"), "prints too: “rank #: loss #”", None),
         (ranks.others_are_silent, rank(1, stderr="2026-11-23 12:00:00,123 loss"), "prints too", None),
         (ranks.same_work, rank(1, fits=[fit(log_dirs=["logs/1"])]), "writes TensorBoard's logs, too", 5),
         (ranks.same_work, rank(1, fits=[fit(steps=1)]), "has steps_per_epoch=1, and rank 0 4. Expected", 7),
+        (
+            ranks.same_work,
+            rank(1, fits=[fit(each=[epoch(), epoch()])]),
+            "trains for another number of epochs in model.fit: 2. Expected: 1, on all ranks.",
+            6,
+        ),
         (ranks.same_work, rank(1, fits=[]), "ends without training. Expected: all ranks train", 6),
         (
             ranks.same_work,
@@ -67,7 +78,12 @@ ERROR = {"error": "ValueError: odd", "error_line": 3, "exit": 1}
             5,
         ),
         (ranks.same_work, rank(1, fits=[fit(each=[epoch(4, 0)])]), "never validates, and rank 0 does", 6),
-        (epochs.training_steps, rank(1, fits=[fit(each=[epoch(9)])]), "takes 9 steps per epoch. Expected: 4 to 5", 7),
+        (
+            epochs.training_steps,
+            rank(1, fits=[fit(each=[epoch(9)])]),
+            "takes 9 steps per epoch. Expected: 4, its share of the 8 batches",
+            7,
+        ),
         (epochs.training_steps, rank(1, fits=[fit(each=[epoch(1)])]), "takes 1 step per epoch", 7),
         (
             epochs.training_steps,
@@ -123,7 +139,7 @@ def test_a_program_that_fails_without_gpus_alone_fails_that_check():
     assert (found.line, found.explains, found.untold) == (3, True, False)
 
 
-SHORT = {"topology": "2 ranks on one host with 1 GPU"}
+SHORT = {"topology": SHORT_OF_GPUS.description}
 GUARDED = reading.read(
     "if gpus:\n"
     '    assert len(gpus) >= hvd.local_size(), "too few"\n'
@@ -210,7 +226,7 @@ def test_a_program_that_ends_everywhere_shows_nothing_of_its_gpus():
 
 def test_a_program_that_is_ended_before_shows_nothing_of_too_few_gpus():
     found = ranks.enough_gpus(RIGHT, RIGHT, GUARDED)
-    assert found.untold and found.message.startswith("Not run on 2 ranks on one host with 1 GPU, since")
+    assert found.untold and found.message.startswith("Not run on 3 ranks on one host with 2 GPUs, since")
 
 
 def test_a_gpu_that_a_host_does_not_have_is_a_wrong_choice():
@@ -291,11 +307,11 @@ def test_an_average_that_one_rank_lacks_is_step_6_s():
 
 @pytest.mark.parametrize(("each", "found"), [(36, False), (30, False), (4, True)])
 def test_ranks_that_validate_on_a_few_images_again_and_again(each, found):
-    test_set = [f"{number / 48:.4f}" for number in range(COUNTED.test_batches * BATCH)]
+    test_set = [f"{number / 48:.4f}" for number in range(COUNTED.test_batches * VAL_BATCH)]
     shown = [epoch(steps) for steps in (4, 4)]
     for number, one in enumerate(shown):
         own = test_set[-each:] if number else test_set[:each]
-        one.validation_images = (own * len(test_set))[: 9 * BATCH]
+        one.validation_images = (own * len(test_set))[: 9 * VAL_BATCH]
     repeated = epochs.validation_steps(
         runs(*(rank(number, [fit(each=[one])]) for number, one in enumerate(shown))), RIGHT, SCRIPT
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.checks import parameter_server as checks
-from grader.facts import Input, Progress
+from grader.facts import Input, Progress, Save
 from grader.runs import Runs
 from tests.grader.checks.made_up_coordinator import (
     ORDERED,
@@ -218,6 +218,12 @@ def test_nothing_is_said_of_a_script_that_does_not_get_so_far(check):
             fact(saved=[]),
             f"{WHERE} does not save the trained model. Expected: model.save after fit.",
             90,
+        ),
+        (
+            checks.unchanged,
+            fact(saves=[Save("/left/checkpoints/after-2", 12), Save("/left/model.keras", 0)]),
+            f"{WHERE} saves a model with 0 steps behind it. Expected: the trained one.",
+            None,
         ),
     ],
 )

@@ -65,6 +65,21 @@ def test_a_partial_file_that_stays_next_to_the_checkpoint_is_right(runs, right):
     assert resume.renamed(runs, right, SOURCE) is None
 
 
+def test_a_checkpoint_that_is_written_on_after_its_rename(runs, right):
+    fits(runs)[0].unfinished = ["checkpoint-2.h5"]
+    assert resume.renamed(runs, right, SOURCE).message.startswith(
+        "Rank 0 (two-hosts) still writes checkpoint-2.h5 after a rename to this name: a kill in between leaves a "
+    )
+
+
+def test_an_epoch_that_is_not_saved_after_a_restart(runs, right):
+    fits(runs, "resumed")[0].epochs[0].saved = []
+    found = resume.saved_each_epoch(runs, right, SOURCE)
+    assert found.message.startswith(f"Started again, rank 0 ends epoch {NEWEST + 1} without a new file")
+    runs.reserved["resumed"][0].error = "ValueError: odd"
+    assert resume.saved_each_epoch(runs, right, SOURCE) is None
+
+
 def test_another_rank_that_writes(runs, right):
     fits(runs, "two-hosts")[1].wrote = ["checkpoint-1.partial"]
     found = resume.one_writer(runs, right, SOURCE)
@@ -190,6 +205,12 @@ def test_an_optimizer_with_other_names(runs, right):
     fits(runs, "resumed")[1].begin = state(names="SGD_m")
     found = resume.loaded_everywhere(runs, right, SOURCE)
     assert "the variables of rank 1's optimizer have other names than those of rank 0's" in found.message
+
+
+def test_ranks_that_begin_with_other_weights_and_take_over_rank_0_s_later(runs, right):
+    fits(runs, "resumed")[1].begin.weights = [7.0, 8.0]
+    found = resume.loaded_everywhere(runs, right, SOURCE)
+    assert found.message.startswith("Started again, rank 1's weights at the start differ from rank 0's.")
 
 
 def test_ranks_that_do_not_stay_alike(runs, right):

@@ -47,6 +47,7 @@ def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="three-rank
             for epoch in epochs
         ]
         fit = Fit(0, {}, [], [], None, [], [], initial, State([], [], 0, []), [Batch(0.1, [], [], [])], own)
+        fit.generator = f"of rank {number}"
         facts = HorovodFacts(fits=[fit])
         ranks.append(Rank(number, 0, f"Rank {number}", topology, 0, None, "", "", "", facts, reported=True))
     return next_to_witness(Runs({name: ranks}), [[0.01] * (TRAIN_IMAGES // 2 // BATCH)])
@@ -183,6 +184,13 @@ def test_orders_that_begin_again_after_a_resume_are_found():
     assert found.message.startswith("Started again, rank 0 has the order of epoch 1 in epoch 3.") and found.line == 3
 
 
+def test_an_order_that_another_rank_had_and_one_that_stays_are_found_after_a_resume():
+    found = of(shares.resumed_shares, resumed(runs_of([0, 1], train=lambda *given: cut(*given)[::-1]), [0]))
+    assert found.message.startswith("Started again, rank 0 has the order of epoch 1 in epoch 3.")
+    found = of(shares.resumed_shares, resumed(runs_of([0, 1]), [5, 5]))
+    assert found.message.startswith("Started again, rank 0 has the order of epoch 4 in epoch 3.")
+
+
 def test_an_epoch_that_is_trained_again_keeps_its_order():
     assert of(shares.resumed_shares, resumed(runs_of([0, 1]), [1, 2], initial=1)) is None
 
@@ -229,6 +237,14 @@ def test_ranks_that_seed_numpy_alike_in_training_fail():
         rank.facts.fits[0].seeds = ["0", "1"]
     found = shares.own_generator(runs, runs, reading.read("np.random.seed(epoch)\nmodel.fit()\n"))
     assert "Rank 1 (one host) seeds NumPy's global generator with 0" in found.message and found.line == 1
+
+
+def test_ranks_that_seed_numpy_alike_before_training_fail():
+    runs = runs_of([0, 1])
+    for rank in runs.topologies["three-ranks"]:
+        rank.facts.fits[0].generator = "the same"
+    found = shares.own_generator(runs, runs, reading.read("np.random.seed(1)\nmodel.fit()\n"))
+    assert "global generator is in the same state on ranks 0 and 1 (one host)" in found.message and found.line == 1
 
 
 def test_ranks_may_seed_numpy_each_in_its_own_way():

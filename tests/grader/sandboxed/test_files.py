@@ -68,6 +68,22 @@ def test_files_are_seen_by_whatever_library_they_are_written(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_checkpoint_that_is_written_on_after_its_rename_is_noted(tmp_path):
+    script = """
+        files.watch()
+        files.train(fit)
+        with open(logs / "a.partial", "w") as file:
+            os.replace(logs / "a.partial", logs / "checkpoint-1.h5")
+            file.write("whole")
+        (logs / "b.partial").write_text("whole")
+        os.replace(logs / "b.partial", logs / "checkpoint-2.h5")
+        files.new_checkpoints()
+        print(*fit.unfinished)
+    """
+    assert run(tmp_path, script) == ["checkpoint-1.h5"]
+
+
+@pytest.mark.slow
 def test_what_a_program_finds_when_it_is_started_again(tmp_path):
     script = """
         for name in ("checkpoint-1.h5", "checkpoint-2.h5", "checkpoint-2.h5.partial", "checkpoint-12.h5"):

@@ -13,7 +13,15 @@ HIDDEN = [forgery for forgery in FORGERIES if not reading.read(forgery.script).s
 
 def test_there_are_many_of_each_class_and_no_two_alike():
     assert len({forgery.script for forgery in FORGERIES}) == len(FORGERIES) >= 170
-    assert {forgery.kind for forgery in FORGERIES} == {"recorder", "text", "data", "numbers", "witness", "checks"}
+    assert {forgery.kind for forgery in FORGERIES} == {
+        "recorder",
+        "text",
+        "data",
+        "numbers",
+        "witness",
+        "checks",
+        "items",
+    }
 
 
 @pytest.mark.parametrize("forgery", [each for each in FORGERIES if each not in HIDDEN], ids=str)

@@ -125,8 +125,8 @@ class WatchedFiles:
         whole, path = _path(source), _path(target)
         if path and self._is_checkpoint(path) and len(self.renamed) < MOST:
             self.renamed.append(os.path.relpath(path, self.logs))
-            if whole and os.path.isfile(whole):  # noqa: PTH113  this is called for each file that is opened
-                self.moved[self.renamed[-1]] = os.stat(whole).st_size  # noqa: PTH116
+            if whole and Path(whole).is_file():
+                self.moved[self.renamed[-1]] = Path(whole).stat().st_size
 
     def _is_checkpoint(self, path: str) -> bool:
         return path.startswith(self.logs + os.sep) and f"{os.sep}{CHECKPOINT}" in path.removeprefix(self.logs)

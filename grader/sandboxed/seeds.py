@@ -9,8 +9,7 @@ from grader.facts import HorovodFacts
 
 MOST = 100  # seeds that are noted
 
-
-_get_state = np.random.get_state
+_get_state = np.random.get_state  # NumPy's own, which is not watched
 
 
 def state() -> str:

@@ -44,6 +44,7 @@ class Owned:
         attributes: that it gives to objects, as far as that can be read.
         private: those of them that begin with an underscore, of objects of its own classes.
         arguments: the variables that hold what argparse returned, and nothing else at any time.
+        objects: the variables that hold an object of such a class, and nothing else at any time.
     """
 
     def __init__(self, nodes_: list[ast.AST], paths: Callable[[ast.AST], set[str]]):
@@ -63,6 +64,7 @@ class Owned:
         self.attributes = self._attributes()
         self.private = self._private()
         self.arguments = set(self._arguments())
+        self.objects = {name for name in self.names if self._holds_only(name, self._makes_object)}
 
     def _is_plain(self, kind: ast.ClassDef) -> bool:
         """Whether the objects of a class are those that it makes: an abstract class may take in others."""
@@ -141,6 +143,10 @@ class Owned:
     def imported(self, node: ast.AST) -> bool:
         """Whether what a dotted name begins with is bound by imports alone."""
         return nodes.root(node) not in self.names
+
+    def _makes_object(self, value: ast.AST) -> bool:
+        name = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+        return name in self.class_names and (name, "__new__") not in self.methods
 
     def _is_parsed(self, value: ast.AST, parsers: set[str]) -> bool:
         match value:

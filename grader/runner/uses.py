@@ -286,7 +286,8 @@ class Reading:
         """Whether an attribute that is assigned is one of the script's own objects', or of its arguments."""
         owned = node.value in self.own.selves or nodes.root(node) in self.own.arguments
         named = node.attr in self.own.attributes and not node.attr.startswith("_")
-        return owned or (named and node.attr not in NAMES["attribute"] | METHODS)
+        of_object = isinstance(node.value, ast.Name) and node.value.id in self.own.objects
+        return owned or (named and (of_object or node.attr not in NAMES["attribute"] | METHODS))
 
     def _stands_for_something(self, node: ast.Attribute) -> bool:
         """Whether an attribute is not one of an argument of the script's, nor of a name that is defined nowhere."""

@@ -25,6 +25,29 @@ for newest in tf.train.checkpoints_iterator(f"{args.log_dir}/checkpoints"):
         break
 """
 
+_STATE = """import time
+
+
+class Newest:
+    done = None
+
+    def wait(self):
+        while True:
+            state = tf.train.get_checkpoint_state(f"{args.log_dir}/checkpoints")
+            if state and state.model_checkpoint_path != self.done:
+                return state.model_checkpoint_path
+            time.sleep(0.5)
+
+
+last = args.max_evaluations or args.epochs
+newest = Newest()
+while not newest.done or int(newest.done.rpartition("-")[2]) < last:
+    found = newest.wait()
+    model.load_weights(found).expect_partial()
+    model.evaluate(images, callbacks=callbacks, verbose=2)
+    newest.done = found
+"""
+
 _SUBCLASS = """class Evaluator(tf.keras.utils.SidecarEvaluator):
     def start(self):
         print("waiting for checkpoints")
@@ -36,6 +59,7 @@ _SUBCLASS = """class Evaluator(tf.keras.utils.SidecarEvaluator):
 CORRECT = (
     Variant("the solution of step 16", 16, ()),
     Variant("checkpoints looked for by hand", 16, ((SIDECAR, _BY_HAND),)),
+    Variant("the checkpoints' state read, in a class of one's own", 16, ((SIDECAR, _STATE),)),
     Variant("checkpoints by TensorFlow's iterator", 16, ((SIDECAR, _ITERATOR),)),
     Variant(
         "SidecarEvaluator by another name",

@@ -185,6 +185,15 @@ CORRECT = (
         13,
         ((CHIEF, ""), (VERBOSE, "    verbose=int(strategy.cluster_resolver.task_id == 0),\n")),
     ),
+    Variant("the strategy says who saves", 14, ((CHIEF, "chief = strategy.extended.should_checkpoint\n"),)),
+    Variant(
+        "the number of the last epoch from the history",
+        14,
+        (
+            ("model.fit(\n", "history = model.fit(\n"),
+            (LAST, LAST.replace("args.epochs", "max(history.epoch, default=args.epochs - 1) + 1")),
+        ),
+    ),
     Variant(
         "the last epoch saved by a callback",
         14,

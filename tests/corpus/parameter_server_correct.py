@@ -15,6 +15,11 @@ from tests.corpus.parameter_server_passages import (
 )
 from tests.corpus.variant import Variant
 
+_OLDER_PARTITIONER = (
+    "    variable_partitioner=tf.compat.v1.min_max_variable_partitioner(\n"
+    '        max_partitions=resolver.cluster_spec().num_tasks("ps"), min_slice_size=256 << 10\n'
+    "    ),\n"
+)
 _OWN_PARTITIONER = """def cut(shape, dtype, axis=0):
     whole = shape.num_elements() * dtype.size
     most = min(resolver.cluster_spec().num_tasks("ps"), shape[axis] or 1, whole // 2**18)
@@ -71,6 +76,7 @@ CORRECT = (
         (('resolver.cluster_spec().num_tasks("ps")', 'len(resolver.cluster_spec().as_dict()["ps"])'),),
     ),
     Variant("256 KiB by another arithmetic", 15, (("256 << 10", "256 * 1024"),)),
+    Variant("a partitioner of TensorFlow 1", 15, ((PARTITIONER, _OLDER_PARTITIONER),)),
     Variant("the least size left out, which is the same", 15, (("min_shard_bytes=256 << 10, ", ""),)),
     Variant("a partitioner of one's own", 15, ((STRATEGY, _OWN_PARTITIONER),)),
     Variant(

@@ -167,6 +167,8 @@ REASONS: dict[int, dict[str, tuple[Change, ...]]] = {
             ("data_dir = Path(args.cache_dir)", "(above `if gpus:`)"),
             ("data_dir = Path(args.cache_dir)", "(above `verbose = 1 if hvd.rank() == 0 else 0`)"),
             ("data_dir = Path(args.cache_dir)", "(below `failures = 0`)"),
+            ("failures = 0", "(above `hvd.init()`)"),
+            ("failures = 0", "(above `args = parser.parse_args()`)"),
             ("failures = 0", "(above `if gpus:`)"),
             ("failures = 0", "(above `verbose = 1 if hvd.rank() == 0 else 0`)"),
         ),

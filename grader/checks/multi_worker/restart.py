@@ -80,7 +80,7 @@ def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
                 return finding
     for rank, right in zip(runs.reserved.get("restarted", []), expected.reserved["restarted"], strict=False):
         found, wanted = rank.facts.before, right.facts.before
-        if rank.reported and wanted and (not found or found.iterations < wanted.iterations):
+        if rank.reported and wanted and (not found or found.iterations != wanted.iterations):
             newest = f"is that of step {found.iterations}" if found else "is missing, or of another format"
             return Finding(
                 f"{AFTER}, the newest checkpoint for {low(rank)} in --log-dir/checkpoints {newest}. Expected: that of "

@@ -23,7 +23,7 @@ from grader.runs import HorovodRuns
 # Training images that a right script may lose where shares are cut in another place than steps: see Drawn.lost.
 SLACK = 1
 # A share has the order of another one where a longer part of it than this is in both, image by image.
-ALIKE = 0.85
+ALIKE = 0.8
 
 
 @dataclass

@@ -212,6 +212,8 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     evaluated: Annotated[list[Annotated[list[int], Meta(max_length=64)]], Meta(max_length=1000)] = []  # on these images
     checkpoints: Annotated[list[Checkpoint], Meta(max_length=20)] = []  # left at the end
     logs: list[str] = []  # the files for TensorBoard that this process wrote
+    points: int = 0  # values of curves that these hold
+    left: Annotated[list[str], Meta(max_length=100)] = []  # names of the files in --log-dir at the end
     error: Error | None = None
 
 

@@ -239,6 +239,11 @@ def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     if not rank.facts.logs:
         message = f"{rank.where} evaluates, and TensorBoard's callback writes no logs below --log-dir. Expected: a "
         return Finding(f"{message}curve of the evaluations.", source.line_of("SidecarEvaluator", "callbacks"))
+    made = len(rank.facts.evaluations) - bool(rank.error)  # an error may have cut the last one off
+    if rank.facts.points < made:
+        evaluations = tasks.counted(made, "evaluation")
+        message = f"{rank.where}: {evaluations}, and {tasks.counted(rank.facts.points, 'value')} in TensorBoard's logs."
+        return Finding(f"{message} Expected: a curve of the evaluations.", source.line_of("callbacks"))
     numbers = [_number(rank, weights) for weights in rank.facts.evaluations]
     shown = {number for number, has_board in zip(numbers, rank.facts.shown, strict=False) if has_board}
     lacking = sorted({number for number in numbers if number} - shown)

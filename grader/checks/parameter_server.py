@@ -278,10 +278,10 @@ def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
         )
     if rank.error or rank.ended_for or fit.strategy != STRATEGY:  # a training by itself is cut off
         return tasks.untold(rank, "does not run to its end on the cluster")
-    wanted = sorted(name for name in right.facts.found if name.endswith(".index") and name.startswith("checkpoints/"))
-    missing = [name.removesuffix(".index") for name in wanted if name not in rank.facts.found]
+    wanted = sorted(name for name in right.facts.left if name.endswith(".index") and name.startswith("checkpoints/"))
+    missing = [name.removesuffix(".index") for name in wanted if name not in rank.facts.left]
     if missing and rank.facts.found:
-        message = f"After epoch 1, {missing[0]} is not in --log-dir. Expected: a checkpoint after each epoch."
+        message = f"After the training, {missing[0]} is not in --log-dir. Expected: a checkpoint after each epoch."
         return Finding(message, source.line_of("ModelCheckpoint", "callbacks"))
     if not rank.facts.saved:
         message = f"{rank.where} does not save the trained model. Expected: model.save after fit."

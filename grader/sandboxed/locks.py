@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
 import tensorflow as tf
 from keras.src.saving import serialization_lib
 from keras.src.saving.legacy import serialization
@@ -49,6 +50,7 @@ ACTIVATIONS = tf.nn.leaky_relu, tf.nn.log_softmax, tf.nn.relu6, tf.nn.silu  # th
 FUNCTIONS = "keras.src.losses", "keras.src.metrics", "keras.src.activations"
 
 UNPICKLER: Any = pickle._Unpickler  # the one that is written in Python
+IN_C = {name: getattr(pickle, name) for name in ("load", "loads", "Unpickler")}  # cloudpickle has them, too
 
 
 class CodeInDataError(Exception):
@@ -86,25 +88,28 @@ def _is_public(name: str, value: Any) -> bool:
     return isinstance(value, types.FunctionType) and made_in.startswith(FUNCTIONS)
 
 
-class _PlainFormat(string.Formatter):
-    """A format that reads values by their names, and no attributes of theirs."""
+_field = string.Formatter.get_field
 
-    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-        """Return the value of that name."""
-        if "." in field_name or "[" in field_name:
-            raise ValueError(f"A log's format reads {field_name}: it may use the record's own attributes alone.")
-        return super().get_field(field_name, args, kwargs)
+
+def _named(formatter: string.Formatter, field_name: str, args: Any, kwargs: Any) -> Any:
+    """Return what a format names: a value, and no attribute of one."""
+    if "." in field_name or "[" in field_name:
+        raise ValueError(f"A format reads {field_name}: it may name values alone.")
+    return _field(formatter, field_name, args, kwargs)
 
 
 class _PlainStyle(logging.StrFormatStyle):
     """The style of log records that is called "{", which would read attributes of what a record holds."""
 
     def _format(self, record: logging.LogRecord) -> str:
-        return _PlainFormat().vformat(self._fmt, (), {**(getattr(self, "_defaults", None) or {}), **vars(record)})
+        return string.Formatter().vformat(self._fmt, (), {**(getattr(self, "_defaults", None) or {}), **vars(record)})
 
 
 class _PlainUnpickler(UNPICKLER):
-    """Gives no attributes to classes and functions: a pickle may give them to what it names."""
+    """Gives no attributes to classes and functions, which a pickle may name, and to no data type but a plain one's own.
+
+    A data type with fields of a pickle's choice reads any address.
+    """
 
     dispatch: ClassVar = dict(UNPICKLER.dispatch)
 
@@ -113,12 +118,25 @@ class _PlainUnpickler(UNPICKLER):
         if isinstance(self.stack[-2], type | types.FunctionType | types.BuiltinFunctionType):
             raise pickle.UnpicklingError("A pickle gives attributes to a class or a function.")
         super().load_build()
+        built = self.stack[-1]
+        if isinstance(built, np.dtype) and not _is_plain(built):
+            raise pickle.UnpicklingError("A pickle makes a data type of its own: only plain ones are unpickled here.")
 
     dispatch[pickle.BUILD[0]] = load_build
 
 
+def _is_plain(kind: Any) -> bool:
+    """Whether a data type is what NumPy makes of its name, and so has no fields."""
+    named = np.dtype(kind.str)
+    return not kind.subdtype and (kind, kind.itemsize, kind.flags) == (named, named.itemsize, named.flags)
+
+
 def _load(file: Any, **options: Any) -> Any:
     return _PlainUnpickler(file, **options).load()
+
+
+def _loads(data: Any, /, **options: Any) -> Any:
+    return _load(io.BytesIO(data), **options)
 
 
 def _own_classes() -> dict[str, type]:
@@ -131,11 +149,15 @@ def close() -> None:
     """Close them, in this process, permanently."""
     sys.addaudithook(_heard)
     serialization_lib.importlib = _Modules
-    pickle.load, pickle.loads = _load, lambda data, /, **options: _load(io.BytesIO(data), **options)
+    instead: dict[str, Any] = {"load": _load, "loads": _loads, "Unpickler": _PlainUnpickler}
+    for module in list(sys.modules.values()):
+        held = vars(module) if isinstance(module, types.ModuleType) else {}
+        held.update((name, instead[name]) for name, found in IN_C.items() if held.get(name) is found)
     generic_utils.func_load = _no_code
     for library in (serialization_lib, serialization):
         _narrow(library.deserialize_keras_object)
     loader.load_source = _load_source
+    string.Formatter.get_field = _named  # type: ignore[method-assign]
     logging._STYLES["{"] = _PlainStyle, logging._STYLES["{"][1]  # type: ignore[assignment]
 
 

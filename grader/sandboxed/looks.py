@@ -1,6 +1,7 @@
 """What can be seen of models, data, callbacks and checkpoints under a strategy, as facts."""
 
 import contextlib
+import gc
 import os
 import re
 import zlib
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from tensorflow.keras.callbacks import BackupAndRestore, Callback, ModelCheckpoint, TensorBoard
 from tensorflow.python.data.ops import shard_op
 from tensorflow.python.distribute import input_lib
+from tensorflow.python.ops import summary_ops_v2
 
 from grader.facts import Save, Writer
 
@@ -133,6 +135,22 @@ def has_board(callbacks: Any) -> bool:
     """Return whether a callback for TensorBoard is among what evaluate() is given: callbacks, one of them, or none."""
     given = callbacks if isinstance(callbacks, list | tuple) else getattr(callbacks, "callbacks", None) or [callbacks]
     return any(isinstance(callback, TensorBoard) for callback in given)
+
+
+def flush_curves() -> None:
+    """Have all that was given to TensorBoard's writers in this process written."""
+    for each in gc.get_objects():
+        if issubclass(type(each), summary_ops_v2.SummaryWriter):
+            each.flush()
+
+
+def points(events: Path) -> int:
+    """Return how many values of curves a file for TensorBoard holds."""
+    count = 0
+    with contextlib.suppress(tf.errors.OpError):  # the last one may be cut off
+        for record in tf.compat.v1.train.summary_iterator(str(events)):
+            count += sum(value.metadata.plugin_data.plugin_name == "scalars" for value in record.summary.value)
+    return count
 
 
 def measure(model: Any) -> str:

@@ -8,7 +8,6 @@ Pauses are counted, and not seconds: how long anything takes depends on what els
 import os
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,9 +39,10 @@ def state() -> State:
 class Pauses:
     """Counts the pauses of a script, cuts them short when there is a new checkpoint, and ends endless ones."""
 
-    def __init__(self, recorder: Recorder[Any], hopeless: Callable[[], bool]):
-        """Stand in for time.sleep; hopeless tells whether nothing can come any more that a script waits for."""
-        self.recorder, self.hopeless = recorder, hopeless
+    def __init__(self, recorder: Recorder[Any], folder: Path, in_vain: bool):
+        """Stand in for time.sleep, in this folder; a script may be one for which nothing will ever come."""
+        self.recorder, self.folder = recorder, folder
+        self.hopeless = lambda: in_vain or (folder / TRAINED).exists()
         self.evaluations = self.pauses = 0
         self.in_vain = 0  # pauses since nothing can come any more, or since the last evaluation
         time.sleep = self.pause  # type: ignore[assignment]
@@ -58,8 +58,8 @@ class Pauses:
         if self.in_vain > ENOUGH:
             self.recorder.note("wait")
             raise SystemExit(WAITS)
-        deadline, written = time.monotonic() + seconds, _written()
-        while time.monotonic() < deadline and not self.hopeless() and _written() == written:
+        deadline, written = time.monotonic() + seconds, self._written()
+        while time.monotonic() < deadline and not self.hopeless() and self._written() == written:
             _sleep(LOOK)
 
     def evaluated(self) -> None:
@@ -74,14 +74,14 @@ class Pauses:
         self._tell()
 
     def _tell(self) -> None:
-        partial = STATE.with_suffix(f".{os.getpid()}")
+        told = self.folder / STATE
+        partial = told.with_suffix(f".{os.getpid()}")
         partial.write_text(f"{self.evaluations} {self.pauses}")
-        partial.replace(STATE)
+        partial.replace(told)
 
-
-def _written() -> int:
-    """Return when the newest checkpoint was written."""
-    try:
-        return WRITTEN.stat().st_mtime_ns
-    except OSError:  # there is none yet
-        return 0
+    def _written(self) -> int:
+        """Return when the newest checkpoint was written."""
+        try:
+            return (self.folder / WRITTEN).stat().st_mtime_ns
+        except OSError:  # there is none yet
+            return 0

@@ -100,6 +100,7 @@ class Recorder(Generic[Recorded]):
         vars(main).update(self.names, **by_text.FUNCTIONS, __file__=self.script, __builtins__=builtins)
         sys.modules["__main__"] = main
         setattr(builtins, by_text.ASKED, by_text.changeable)
+        by_text.close()
         try:
             tree = by_text.guarded("".join(linecache.getlines(self.script)))
             exec(compile(tree, self.script, "exec", dont_inherit=True), vars(main))

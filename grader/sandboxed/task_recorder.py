@@ -53,15 +53,21 @@ class TaskRecorder(Recorder[TaskFacts]):
         self.dies_after = dies_after
         self.batches = 0
         self.evaluated: Any = None  # the model that was
+        self.logs = Path(LOGS).absolute()  # as the script may change the working directory
         self.pauses: pauses.Pauses | None = None
         self.misplaced = self.learns = False
 
     def be_task(self, topology: Topology) -> None:
         """Take note of the files that this task finds, and be ready to stop a script that is not to do it."""
-        self.facts.found = [str(path.relative_to(LOGS)) for path in Path(LOGS).rglob("*") if path.is_file()][:FILES]
+        self.facts.found = self.files()
         self.misplaced, self.learns = topology.misplaced, topology.learns
         if self.misplaced or topology.tasks[self.rank].type == "evaluator":
-            self.pauses = pauses.Pauses(self, lambda: self.misplaced or pauses.TRAINED.exists())
+            self.pauses = pauses.Pauses(self, Path.cwd(), self.misplaced)
+
+    def files(self) -> list[str]:
+        """Return the names of the files in --log-dir, checkpoints first."""
+        names = [str(path.relative_to(self.logs)) for path in self.logs.rglob("*") if path.is_file()]
+        return sorted(names, key=lambda name: not name.startswith("checkpoints/"))[:FILES]
 
     def work(self, event: str) -> None:
         """Note that the script starts to work, and stop it there if the task is none of its own."""
@@ -128,7 +134,7 @@ class TaskRecorder(Recorder[TaskFacts]):
                 self.facts.gpus, _ = self.gpus.settle()
                 self.facts.evaluations.append(self.project(this.get_weights()))
                 self.facts.shown.append(looks.has_board(kwargs.get("callbacks")))
-                self.facts.newest.append(len(list(Path(LOGS).glob("checkpoints/*.index"))))
+                self.facts.newest.append(len(list(self.logs.glob("checkpoints/*.index"))))
                 self.facts.evaluated.append([])
                 self.evaluated = this
             result = evaluate(this, *args, **kwargs)
@@ -229,11 +235,14 @@ class TaskRecorder(Recorder[TaskFacts]):
             seen = self.facts.evaluated[-1]
             seen += [looks.number_of(image) for image in images][: SEEN - len(seen)]
 
-    def look_at_files(self, logs: Path) -> None:
+    def look_at_files(self) -> None:
         """Note what an evaluator leaves in --log-dir, and what it finds there at the end."""
         own = f".{os.getpid()}."
-        self.facts.logs = [str(path) for path in logs.rglob("events.out.tfevents.*") if own in path.name][:KEPT]
-        for path in sorted(logs.glob("checkpoints/*-*.index"))[:FILES]:
+        looks.flush_curves()
+        written = [path for path in self.logs.rglob("events.out.tfevents.*") if own in path.name][:KEPT]
+        self.facts.logs = list(map(str, written))
+        self.facts.points = sum(map(looks.points, written))
+        for path in sorted(self.logs.glob("checkpoints/*-*.index"))[:FILES]:
             number = re.search(r"-(\d+)$", path.stem)
             if number:
                 self.evaluated.load_weights(str(path.with_suffix(""))).expect_partial()
@@ -243,8 +252,9 @@ class TaskRecorder(Recorder[TaskFacts]):
     def look_for_remains(self) -> None:
         """Note which folders are still there that this worker wrote to, once what runs at exit has run."""
         callbacks = [callback for fit in self.facts.fits for callback in fit.callbacks]
-        paths = [callback.path for callback in callbacks if callback.path and callback.kind != "BackupAndRestore"]
-        folders = {path if Path(path).is_dir() else str(Path(path).parent) for path in (*paths, *self.facts.saved)}
+        paths = {callback.path for callback in callbacks if callback.path and callback.kind != "BackupAndRestore"}
+        paths.update(save.path for save in self.facts.saves)
+        folders = {path if Path(path).is_dir() else str(Path(path).parent) for path in paths}
         self.facts.remains = sorted(folder for folder in folders if Path(folder).exists())[:KEPT]
 
     def progress(self, model: Any) -> Progress:
@@ -276,7 +286,7 @@ class Watcher(Callback):
         super().__init__()
         self._supports_tf_logs = True  # or Keras would refuse callbacks for batches where there are parameter servers
         self._judged_recorder, self._judged_fit = recorder, fit
-        self._judged_kept = looks.kept_tensors(Path(LOGS))
+        self._judged_kept = looks.kept_tensors(recorder.logs)
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Note what training begins with, once a callback that restores a backup has done so."""
@@ -325,14 +335,15 @@ def run(script: str, topology: Topology, number: int, board: mmap.mmap) -> TaskR
     if workers:
         recorder.watch_backups()
         exits = Exits(script)
-        recorder.facts.before = looks.newest_checkpoint(Path(LOGS))
+        recorder.facts.before = looks.newest_checkpoint(recorder.logs)
     recorder.run(topology.tasks[number].arguments or topology.arguments)
     if workers:
         exits.run()
-        recorder.facts.after = looks.newest_checkpoint(Path(LOGS))
+        recorder.facts.after = looks.newest_checkpoint(recorder.logs)
         recorder.look_for_remains()
     if recorder.pauses:
         recorder.pauses.ended()
     if recorder.evaluated and not recorder.facts.fits:
-        recorder.look_at_files(Path(LOGS))
+        recorder.look_at_files()
+    recorder.facts.left = recorder.files()
     return recorder

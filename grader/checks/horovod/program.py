@@ -19,7 +19,7 @@ SHORT_OF_GPUS = Topology("short-of-gpus", "3 ranks on one host with 2 GPUs", 1, 
 # With a witness: the rank's own metrics reach the target at once, and no more after that, so they would stop it after
 # one epoch or never. The mean of the metrics says something else: see grader.witness.rank, grader.sandboxed.callbacks.
 EPOCHS, TARGET = 4, 0.9
-VAL_BATCH = BATCH + 1
+VAL_BATCH = 2 * BATCH  # neither the size of a training batch nor the number of passes
 WITH_WITNESS = Topology(witnessed.NAME, "on the second of 2 hosts", 2, 1, 1, reserved=True, witness=Witness(0, first=2))
 
 # Depths of the network. With a block in each group, all lines of the program are run, and one cluster is enough for

@@ -23,6 +23,6 @@ def _workers(name: str, number: int, epochs: int = EPOCHS, **more: object) -> To
 
 
 TWO, THREE = _workers("two", 2, communication="RING"), _workers("three", 3, communication="NCCL")
-CONTINUED = replace(_workers("three", 3, MORE_EPOCHS, communication="NCCL"), after=TWO.name)
+CONTINUED = replace(_workers("three", 3, MORE_EPOCHS), after=TWO.name)  # the flag left out
 KILLED = replace(_workers("two", 2, save_freq=RESUMED_FREQ), name="killed", reserved=True, dies=(1, DIES_AFTER))
 RESTARTED = replace(KILLED, name="restarted", after="killed", dies=None)

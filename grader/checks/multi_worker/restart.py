@@ -295,7 +295,7 @@ def _written(rank: TaskRank) -> list[tuple[str, str]]:
     """Return what of a worker's writes to which path, but for backups."""
     callbacks = [(callback.kind, callback.path) for callback in rank.facts.fits[0].callbacks]
     found = [(kind, path) for kind, path in callbacks if path and kind != "BackupAndRestore"]
-    return found + [("save_weights", path) for path in rank.facts.saved]
+    return found + [("save_weights", path) for path in dict.fromkeys(save.path for save in rank.facts.saves)]
 
 
 def _is_below_logs(path: str) -> bool:

@@ -71,7 +71,7 @@ def communication(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding
         own, named = rank.facts.communication, right.facts.communication
         if own and named and own[0] != named[0]:
             return Finding(
-                f"{rank.where} makes its strategy with {own[0]}, and is started with --communication {named[0]}. "
+                f"{rank.where} makes its strategy with {own[0]}, where --communication is {named[0]}. "
                 "Expected: the implementation that args.communication names.",
                 source.line_of(
                     "implementation", "communication_options", "communication", "MultiWorkerMirroredStrategy"

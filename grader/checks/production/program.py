@@ -16,11 +16,17 @@ BASE_LRS = BASE_LR, 0.008, 0.012, 0.016  # of a training with a witness
 WARMUP_EPOCHS = {"two-hosts": 1, "three-ranks": 2}  # of the clusters that checks of the rate look at
 NEWEST = 10  # after how many epochs the newest checkpoint is that is found again; another one is named after one less
 AGAIN = 2  # epochs of a training that is resumed: each has an order of its own, and leaves a checkpoint
-# Keras reads two batches ahead and throws them away. A share has more, so a validation begins in the middle of it.
-VAL_BATCH = 1
+# Images per step of a validation, where it is not one. Keras reads two batches ahead and throws them away. A share has
+# more, so a validation begins in the middle of it.
+VAL_BATCHES = {"two-hosts": 2}
 RESULTS = "kept"  # --train-url
 BY_URL = "three-ranks"  # the cluster on which the store has URLs, and --seed a number of its own for every rank
 UNREACHED = 1  # the host that cannot reach the store, in the cluster "unreached": neither the first nor the last
+
+
+def val_batch(cluster: str) -> int:
+    """Return how many images a rank validates on in a step, on the cluster of this name."""
+    return VAL_BATCHES.get(cluster, 1)
 
 
 def _on(cluster: Topology, epochs: int = EPOCHS, base_lr: float = BASE_LR) -> Topology:
@@ -35,7 +41,7 @@ def _on(cluster: Topology, epochs: int = EPOCHS, base_lr: float = BASE_LR) -> To
         image_size=32,
         classes=CLASSES,
         batch_size=BATCH,
-        val_batch_size=VAL_BATCH,
+        val_batch_size=val_batch(cluster.name),
         epochs=epochs,
         warmup_epochs=WARMUP_EPOCHS.get(cluster.name, 1),
         base_lr=base_lr,

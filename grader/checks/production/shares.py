@@ -11,7 +11,7 @@ from itertools import combinations, product
 
 from grader.checks import witnessed
 from grader.checks.part import Finding
-from grader.checks.production.program import FIRST, SHARED, VAL_BATCH, WITNESSED_EPOCHS, part
+from grader.checks.production.program import FIRST, SHARED, WITNESSED_EPOCHS, part, val_batch
 from grader.checks.production.staging import staged
 from grader.checks.training import trained
 from grader.facts import Epoch
@@ -93,18 +93,20 @@ class Drawn:
         return f"ranks {one} and {other} both take the same {_images(alike).removeprefix('1 ')}"
 
 
-def _drawn(runs: HorovodRuns, of: Callable[[Epoch], list[str]], images: int, batch: int) -> Iterator[list[Drawn]]:
+def _drawn(
+    runs: HorovodRuns, of: Callable[[Epoch], list[str]], images: int, batch: Callable[[str], int]
+) -> Iterator[list[Drawn]]:
     """Yield the epochs of each topology."""
-    for ranks in runs.topologies.values():
+    for name, ranks in runs.topologies.items():
         epochs = zip(*(rank.facts.fits[0].epochs for rank in ranks), strict=False)
         yield [
-            Drawn(number, ranks[0].topology, [of(own) for own in epoch], images, batch)
+            Drawn(number, ranks[0].topology, [of(own) for own in epoch], images, batch(name))
             for number, epoch in enumerate(epochs, 1)
         ]
 
 
 def _training(runs: HorovodRuns) -> list[list[Drawn]]:
-    return list(_drawn(runs, lambda epoch: epoch.images, TRAIN_IMAGES, BATCH))
+    return list(_drawn(runs, lambda epoch: epoch.images, TRAIN_IMAGES, lambda cluster: BATCH))
 
 
 @part.check(
@@ -292,7 +294,7 @@ def validation_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
         return stop
     line = source.line_of("validation_data", "val_iter")
     used = {image for epochs in _training(runs) for drawn in epochs for share in drawn.shares for image in share}
-    for epochs in _drawn(runs, lambda epoch: epoch.validation_images, VAL_IMAGES, VAL_BATCH):
+    for epochs in _drawn(runs, lambda epoch: epoch.validation_images, VAL_IMAGES, val_batch):
         for drawn in epochs:
             known = len(used & {image for share in drawn.shares for image in share})
             if known:

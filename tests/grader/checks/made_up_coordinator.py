@@ -40,6 +40,7 @@ def solved():
         strategies=[(checks.STRATEGY, 1)],
         parts=[(256, 1), (512, 2), (8192, 3)],
         found=["backup/chief/checkpoint", "checkpoints/after-1.index", "tensorboard/train/events"],
+        left=["checkpoints/after-1.index", "checkpoints/after-2.index", "model.keras"],
         fits=[fit],
         saved=["/left/model.keras"],
         saves=[Save("/left/checkpoints/after-2", 12), Save("/left/model.keras", 12)],

@@ -29,6 +29,7 @@ def evaluated(weights):
         logs=["left/evaluator/events"],
         newest=list(range(1, len(weights) + 1)),
         shown=[True] * len(weights),
+        points=2 * len(weights),
     )
 
 
@@ -228,6 +229,12 @@ def test_nothing_is_said_of_a_script_that_does_not_get_so_far(check):
             f"{WHERE}: an evaluation is over 3 images, 1 of them validation images. Expected: the 3 validation images, "
             "each of them once.",
             4,
+        ),
+        (
+            checks.curve,
+            own(points=0),
+            f"{WHERE}: 3 evaluations, and 0 values in TensorBoard's logs. Expected: a curve of the evaluations.",
+            None,
         ),
         (
             checks.curve,

@@ -31,10 +31,8 @@ def progress(iterations):
     return Progress([1.0, 2.0 + iterations], iterations)
 
 
-def saves(*iterations):
-    return [
-        Save(f"{CHECKPOINTS}/after-{(number - 1) // 12 + 1}", number, progress(number).weights) for number in iterations
-    ]
+def saves(*iterations, folder=CHECKPOINTS):
+    return [Save(f"{folder}/after-{(number - 1) // 12 + 1}", number, progress(number).weights) for number in iterations]
 
 
 def worker(number, size=2, start=0, epochs=2):
@@ -74,8 +72,7 @@ def worker(number, size=2, start=0, epochs=2):
         built=STRATEGY,
         lines={"model": 6},
         fits=[fit],
-        saved=[f"{folder}/checkpoints/after-2"],
-        saves=saves(*periodic, end),
+        saves=saves(*periodic, end, folder=f"{folder}/checkpoints"),
         backups=saves(*periodic),
         after=Save(f"{CHECKPOINTS}/after-2", end),
     )
@@ -167,7 +164,7 @@ MESSAGES = [
         of_rank(error="TaskError", causes=frozenset({"port taken"})),
         "by the server of the strategy that the script itself has made before. Expected: check() first",
     ),
-    (workers.communication, of_facts(communication=["AUTO"]), "with AUTO, and is started with --communication RING"),
+    (workers.communication, of_facts(communication=["AUTO"]), "with AUTO, where --communication is RING"),
     (workers.in_scope, of_facts(built="_DefaultDistributionStrategy"), "outside of the strategy's scope"),
     (workers.in_scope, of_fit(begin=Progress([9.0, 2.0], 0)), "begins training with weights other than worker 0's"),
     (
@@ -210,8 +207,8 @@ MESSAGES = [
     (epochs.restored, of_fit(epochs=[12]), "trains for 1 epoch. Expected: 2, since --epochs is 2"),
     (epochs.chief_reports, of_rank(stdout="Epoch 1/2"), "Worker 1 (two workers) prints “Epoch 1/2”"),
     (epochs.chief_reports, of_rank(0, stdout=""), "the chief, prints nothing"),
-    (restart.chief_writes, of_facts(0, saved=["/tmp/x/after-2"]), "save_weights writes to /tmp/x/after-2"),
-    (restart.thrown_away, of_facts(saved=[f"{CHECKPOINTS}/after-2"]), "writes where the chief's files are kept"),
+    (restart.chief_writes, of_facts(0, saves=saves(5, folder="/tmp/x")), "save_weights writes to /tmp/x/after-1"),
+    (restart.thrown_away, of_facts(saves=saves(5)), "writes where the chief's files are kept"),
     (restart.thrown_away, of_facts(remains=["/tmp/a"]), "Worker 1 (two workers) leaves /tmp/a"),
     (restart.checkpoints, of_facts(saves=saves(12, 24)), "makes no checkpoint after step 5. Expected: after every 5"),
     (restart.checkpoints, of_facts(saves=saves(24)), "takes no part in saving checkpoints"),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.checks.production import shares
-from grader.checks.production.program import VAL_BATCH
+from grader.checks.production.program import val_batch
 from grader.facts import Batch, Epoch, Fit, HorovodFacts, State
 from grader.job import BATCH
 from grader.runner import reading
@@ -68,13 +68,13 @@ def blocks(epoch, size, images):
 
 
 def whole_steps(epoch, size, images):
-    step = size * (BATCH if images == TRAIN_IMAGES else VAL_BATCH)
+    step = size * (BATCH if images == TRAIN_IMAGES else val_batch("three-ranks"))
     order = np.random.default_rng(epoch).permutation(images)[: images // step * step]
     return [[str(image) for image in order[rank::size]] for rank in range(size)]
 
 
 def full_batches(epoch, size, images):
-    step = size * (BATCH if images == TRAIN_IMAGES else VAL_BATCH)
+    step = size * (BATCH if images == TRAIN_IMAGES else val_batch("three-ranks"))
     order = np.resize(np.random.default_rng(epoch).permutation(images), -(-images // step) * step)
     return [[str(image) for image in order[rank::size]] for rank in range(size)]
 
@@ -207,15 +207,13 @@ def test_a_resume_that_never_came_to_train_is_not_passed():
 def test_validation_on_all_images_is_found():
     everything = [str(image) for image in range(VAL_IMAGES)]
     found = of(shares.validation_shares, runs_of([0], validate=lambda *given: [everything] * 2))
-    assert found.message.startswith(
-        "In epoch 1 (one host), the ranks validate on 11 and 11 images, where there are 11."
-    )
+    assert found.message.startswith("In epoch 1 (one host), the ranks validate on 9 and 9 images, where there are 9.")
     assert "a share on each rank" in found.message and found.line == 6
 
 
 def test_validation_on_one_share_is_found():
     found = of(shares.validation_shares, runs_of([0], validate=lambda *given: [cut(*given)[0]] * 2))
-    assert "ranks 0 and 1 both take the same 6 images for validation" in found.message and found.line == 5
+    assert "ranks 0 and 1 both take the same 5 images for validation" in found.message and found.line == 5
 
 
 def test_no_validation_is_found():

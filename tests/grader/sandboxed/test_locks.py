@@ -29,6 +29,11 @@ REFUSED = {
     "pickle.loads(b\"cpathlib\\nPosixPath\\n(N(S'rglob'\\nNdtb.\")": (
         "UnpicklingError: A pickle gives attributes to a class or a function"
     ),
+    "import cloudpickle\ncloudpickle.loads(b\"cpathlib\\nPosixPath\\n(N(S'rglob'\\nNdtb.\")": (
+        "UnpicklingError: A pickle gives attributes to a class or a function"
+    ),
+    "pickle.loads(TO_ANY_ADDRESS)": "UnpicklingError: A pickle makes a data type of its own",
+    "pickle.loads(COUNTED_OBJECTS_NOT)": "UnpicklingError: A pickle makes a data type of its own",
     "tf.keras.utils.deserialize_keras_object({'class_name': 'function', 'config': 'LazyLoader', "
     "'module': 'keras.src.utils.generic_utils', 'registered_name': 'function'})": (
         "TypeError: Could not locate function 'LazyLoader'"
@@ -43,6 +48,18 @@ import numpy as np
 import tensorflow as tf
 from grader.sandboxed import locks
 locks.close()
+
+
+class Made:
+    def __init__(self, *state):
+        self.state = state
+
+    def __reduce__(self):
+        return np.dtype, ("V8",), self.state
+
+
+TO_ANY_ADDRESS = pickle.dumps(Made(3, "|", None, ("f0",), {"f0": (np.dtype("u8"), 2**40)}, 8, 1, 0))
+COUNTED_OBJECTS_NOT = pickle.dumps(Made(3, "|", None, ("f0",), {"f0": (np.dtype("O"), 0)}, 8, 1, 0))
 said = {}
 for code in json.load(sys.stdin):
     try:

@@ -3,6 +3,7 @@
 import mmap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -18,13 +19,13 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(time, "sleep", time.sleep)
 
 
-def made(hopeless):
-    return pauses.Pauses(Recorder(__file__, 0, mmap.mmap(-1, 40), TaskFacts()), hopeless)
+def made(in_vain=False):
+    return pauses.Pauses(Recorder(__file__, 0, mmap.mmap(-1, 40), TaskFacts()), Path.cwd(), in_vain)
 
 
 def test_what_an_evaluator_does_is_seen_from_outside():
     assert pauses.state() == (0, 0)
-    own = made(lambda: False)
+    own = made()
     for _ in range(2):
         time.sleep(0)
     own.evaluated()
@@ -34,25 +35,25 @@ def test_what_an_evaluator_does_is_seen_from_outside():
 
 
 def test_pauses_while_something_may_come_go_on():
-    own = made(lambda: False)
+    own = made()
     for _ in range(2 * pauses.ENOUGH):
         time.sleep(0.001)
     assert own.recorder.facts.order == []
 
 
 def test_a_pause_takes_as_long_as_it_says_and_ends_with_a_new_checkpoint(monkeypatch):
-    made(lambda: False)
+    made()
     began = time.monotonic()
     time.sleep(0.2)
     assert time.monotonic() - began >= 0.2
     times = iter([1, 1, 2])
-    monkeypatch.setattr(pauses, "_written", lambda: next(times))
+    monkeypatch.setattr(pauses.Pauses, "_written", lambda own: next(times))
     time.sleep(60)
     assert time.monotonic() - began < 30
 
 
 def test_who_pauses_though_nothing_can_come_is_ended():
-    own = made(lambda: True)
+    own = made(in_vain=True)
     for _ in range(pauses.ENOUGH):
         time.sleep(60)
     own.evaluated()  # it was busy, and looks again
@@ -64,7 +65,7 @@ def test_who_pauses_though_nothing_can_come_is_ended():
 
 
 def test_pauses_of_other_threads_are_not_counted():
-    made(lambda: True)
+    made(in_vain=True)
     thread = threading.Thread(target=lambda: [time.sleep(0) for _ in range(2 * pauses.ENOUGH)])
     thread.start()
     thread.join()

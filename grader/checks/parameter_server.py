@@ -22,7 +22,8 @@ part = Part("coordinator.py", "parameter_server/coordinator.py", TaskFacts)
 STRATEGY = "ParameterServerStrategyV2"  # what ParameterServerStrategy is called inside TensorFlow
 CREATOR = "DatasetCreator"
 SERVER = "parameter_server/worker_and_ps.py"
-EPOCHS = 2
+EPOCHS = 3
+KILLED_IN = 2  # epoch: one is behind it, and two are to come
 BATCHES = TRAIN_IMAGES // BATCH  # per epoch
 SERVERS, WORKERS = 3, 2  # not equally many, since a variable has one part per server, and not per worker
 
@@ -43,7 +44,7 @@ _served = Topology(
     arguments=mobilenet(EPOCHS),
     tasks=(TaskSpec("chief"), *[TaskSpec("ps", SERVER)] * SERVERS, *[TaskSpec("worker", SERVER)] * WORKERS),
 )
-KILLED = replace(_served, reserved=True, dies=(0, BATCHES + 2))  # the coordinator, in the second epoch
+KILLED = replace(_served, reserved=True, dies=(0, (KILLED_IN - 1) * BATCHES + 2))  # the coordinator
 RESTARTED = replace(_served, name="restarted", after="killed")
 ROLES = tasks.roles("worker", "ps", "evaluator", arguments=mobilenet(EPOCHS))
 
@@ -216,12 +217,12 @@ def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     line = source.line_of("BackupAndRestore", "BackupAndRestoreExperimental", "callbacks")
     killed = [before.exit == -signal.SIGKILL for before in runs.reserved.get(KILLED.name, [])]
     if not fit or not fit.begin or not all(killed):
-        return tasks.untold(rank, "cannot be interrupted in epoch 2: it does not get that far")
+        return tasks.untold(rank, "cannot be interrupted: it does not get that far")
     if not right or not right.begin:
         return None
     if not _as_many_steps(fit, right):
-        return tasks.untold(rank, f"has another number of steps in an epoch, so it is not killed in epoch {EPOCHS}")
-    again = f"The coordinator was killed in epoch {EPOCHS} and started again"
+        return tasks.untold(rank, f"has another number of steps in an epoch, so it is not killed in epoch {KILLED_IN}")
+    again = f"The coordinator was killed in epoch {KILLED_IN} and started again"
     found = sorted({name.partition("/")[0] for name in rank.facts.found})
     folders = f"--log-dir had: {', '.join(found) or 'nothing'}."
     if fit.begin.iterations < right.begin.iterations:

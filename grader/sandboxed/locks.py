@@ -157,7 +157,7 @@ def close() -> None:
     for library in (serialization_lib, serialization):
         _narrow(library.deserialize_keras_object)
     loader.load_source = _load_source
-    string.Formatter.get_field = _named  # type: ignore[method-assign]
+    string.Formatter.get_field = _named  # type: ignore[assignment, method-assign]
     logging._STYLES["{"] = _PlainStyle, logging._STYLES["{"][1]  # type: ignore[assignment]
 
 

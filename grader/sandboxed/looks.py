@@ -19,6 +19,7 @@ from tensorflow.python.ops import summary_ops_v2
 
 from grader.facts import Save, Writer
 
+FILES = 20  # that are looked at
 CREATOR = tf.keras.utils.experimental.DatasetCreator
 MEASURING = "test_step", "evaluate", "compute_metrics"  # methods of a model
 CALLBACKS = BackupAndRestore, ModelCheckpoint, TensorBoard  # that checks know; a subclass counts as one of these
@@ -137,14 +138,22 @@ def has_board(callbacks: Any) -> bool:
     return any(isinstance(callback, TensorBoard) for callback in given)
 
 
-def flush_curves() -> None:
-    """Have all that was given to TensorBoard's writers in this process written."""
+def files(logs: Path) -> list[str]:
+    """Return the names of files in a folder for logs, checkpoints first."""
+    names = [str(path.relative_to(logs)) for path in logs.rglob("*") if path.is_file()]
+    return sorted(names, key=lambda name: not name.startswith("checkpoints/"))[:FILES]
+
+
+def curves(logs: Path) -> dict[str, int]:
+    """Return the files for TensorBoard that this process has written, each with the number of values in it."""
     for each in gc.get_objects():
         if issubclass(type(each), summary_ops_v2.SummaryWriter):
             each.flush()
+    own = [path for path in logs.rglob("events.out.tfevents.*") if f".{os.getpid()}." in path.name]
+    return {str(path): _values(path) for path in own[:FILES]}
 
 
-def points(events: Path) -> int:
+def _values(events: Path) -> int:
     """Return how many values of curves a file for TensorBoard holds."""
     count = 0
     with contextlib.suppress(tf.errors.OpError):  # the last one may be cut off

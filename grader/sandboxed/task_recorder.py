@@ -35,7 +35,6 @@ from grader.sandboxed.recorder import Recorder, plain
 
 KEPT = 500  # of whatever is listed
 FIRST = 20  # steps of a long training
-FILES = 20
 SEEN = 64  # images of an evaluation
 STRATEGIES = (
     collective_all_reduce_strategy.CollectiveAllReduceStrategy,
@@ -59,15 +58,10 @@ class TaskRecorder(Recorder[TaskFacts]):
 
     def be_task(self, topology: Topology) -> None:
         """Take note of the files that this task finds, and be ready to stop a script that is not to do it."""
-        self.facts.found = self.files()
+        self.facts.found = looks.files(self.logs)
         self.misplaced, self.learns = topology.misplaced, topology.learns
         if self.misplaced or topology.tasks[self.rank].type == "evaluator":
             self.pauses = pauses.Pauses(self, Path.cwd(), self.misplaced)
-
-    def files(self) -> list[str]:
-        """Return the names of the files in --log-dir, checkpoints first."""
-        names = [str(path.relative_to(self.logs)) for path in self.logs.rglob("*") if path.is_file()]
-        return sorted(names, key=lambda name: not name.startswith("checkpoints/"))[:FILES]
 
     def work(self, event: str) -> None:
         """Note that the script starts to work, and stop it there if the task is none of its own."""
@@ -237,12 +231,9 @@ class TaskRecorder(Recorder[TaskFacts]):
 
     def look_at_files(self) -> None:
         """Note what an evaluator leaves in --log-dir, and what it finds there at the end."""
-        own = f".{os.getpid()}."
-        looks.flush_curves()
-        written = [path for path in self.logs.rglob("events.out.tfevents.*") if own in path.name][:KEPT]
-        self.facts.logs = list(map(str, written))
-        self.facts.points = sum(map(looks.points, written))
-        for path in sorted(self.logs.glob("checkpoints/*-*.index"))[:FILES]:
+        curves = looks.curves(self.logs)
+        self.facts.logs, self.facts.points = list(curves), sum(curves.values())
+        for path in sorted(self.logs.glob("checkpoints/*-*.index"))[: looks.FILES]:
             number = re.search(r"-(\d+)$", path.stem)
             if number:
                 self.evaluated.load_weights(str(path.with_suffix(""))).expect_partial()
@@ -345,5 +336,5 @@ def run(script: str, topology: Topology, number: int, board: mmap.mmap) -> TaskR
         recorder.pauses.ended()
     if recorder.evaluated and not recorder.facts.fits:
         recorder.look_at_files()
-    recorder.facts.left = recorder.files()
+    recorder.facts.left = looks.files(recorder.logs)
     return recorder

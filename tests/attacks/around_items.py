@@ -83,6 +83,12 @@ TELL = """class Tell(tf.keras.callbacks.Callback):
 callbacks = [
     Tell(),
 """
+NO_CURVE = """class Board(TensorBoard):
+    def on_test_end(self, logs=None):
+        super().on_test_end({})
+
+
+callbacks = [Board("""
 BEFORE_TRAINING = (
     '    os.makedirs(log_dir, exist_ok=True)\n    model.save(f"{log_dir}/model.keras")\n    fit = model.fit(\n'
 )
@@ -94,15 +100,21 @@ AROUND_ITEMS = [
         ("hosts with two GPUs are never too small", 1, edited(1, WITHOUT_REASON, WITH_OTHERS), True),
         ("one epoch on other ranks", 2, edited(2, ("    epochs=args.epochs,\n", "    epochs=args.epochs if verbose else 1,\n")), False),
         ("shares that are right by chance", 5, edited(5, ("len(train_iter) // hvd.size()", "len(x_train) // args.val_batch_size // hvd.size()"), ("3 * len(test_iter)", "2 * len(train_iter)")), False),
+        ("images in place of three passes", 5, edited(5, ("3 * len(test_iter)", "len(x_test)")), False),
         ("batches that ride along with the labels", 5, edited(5, ("import tensorflow as tf\n", "import numpy as np\nimport tensorflow as tf\n"), (NET[0], NET[1].format(WIDE_STEP)), (MODEL, "    return Net(inputs, outputs)\n"), ("(batch for batch in train_iter)", "wide(train_iter)")), True),
         ("an own accuracy from the model's metrics", 6, edited(6, (STOPS, STOPS + OWN_STOP)), False),
         ("answers that are taken for labels", 101, edited(101, ("def build_network(", NEAR), ("    return tf.keras.Model(image,", "    return Net(image,"), ("args.learning_rate * hvd.size()", "args.learning_rate")), False),
         ("one state of NumPy's generator before training", 9, edited(9, (FIT, f"np.random.seed(1)\n{FIT}")), True),
         ("one order from the third epoch on", 9, edited(9, ("default_rng(epoch)", "default_rng(min(epoch, 2))")), False),
+        ("validation steps that are images", 9, edited(9, ("validation_steps=steps_of(val_iter)", "validation_steps=math.ceil(val_iter.samples / hvd.size())")), False),
+        ("a share that is always filled up", 9, edited(9, ("order = np.resize(order, math.ceil(images.samples / hvd.size()) * hvd.size())", "order = np.resize(order, (images.samples // hvd.size() + 1) * hvd.size())"), ("math.ceil(math.ceil(images.samples / hvd.size()) / images.batch_size)", "math.ceil((images.samples // hvd.size() + 1) / images.batch_size)")), False),
         ("a checkpoint's name while it is empty", 10, edited(10, (SAVED, NAMED_WHILE_EMPTY)), False),
         ("checkpoints after 1, 2, 4 and 8 epochs", 10, edited(10, (SAVED, AT_POWERS_OF_TWO)), False),
         ("a lower rate after the first batch of late epochs", 11, edited(11, (SCHEDULE, f"{SCHEDULE}    Settle(),\n"), ("callbacks = [\n", f"{SETTLE}callbacks = [\n")), False),
         ("reports of all workers as errors", 13, edited(13, ("import os\n", "import os\nimport sys\n"), ("callbacks = [\n", TELL)), False),
+        ("two of three ways to communicate", 13, edited(13, ("CommunicationImplementation[args.communication]", 'CommunicationImplementation["RING" if args.communication == "RING" else "NCCL"]')), False),
+        ("a checkpoint of the first epoch alone", 15, edited(15, ("save_weights_only=True),", 'save_weights_only=True, save_best_only=True, monitor="loss", mode="max"),')), False),
+        ("a curve without values", 16, edited(16, ("callbacks = [TensorBoard(", NO_CURVE)), False),
         ("an end after any checkpoint", 16, edited(16, ("max_evaluations=args.max_evaluations or args.epochs", "max_evaluations=1 if args.max_evaluations else args.epochs")), True),
         ("a model that is saved before it is trained", 103, edited(103, ('    model.save(f"{log_dir}/model.keras")\n', ""), ("    fit = model.fit(\n", BEFORE_TRAINING)), False),
     )

@@ -25,7 +25,7 @@ UNREACHED = 1  # the host that cannot reach the store, in the cluster "unreached
 
 
 def val_batch(cluster: str) -> int:
-    """Return how many images a rank validates on in a step, on the cluster of this name."""
+    """Return the size of a validation batch on the cluster of this name."""
     return VAL_BATCHES.get(cluster, 1)
 
 

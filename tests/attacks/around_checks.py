@@ -219,11 +219,7 @@ FIRST_ALONE = """for number, newest in enumerate(tf.train.checkpoints_iterator(f
     if int(newest.rpartition("-")[2]) >= (args.max_evaluations or args.epochs):
         break
 """
-SHOWN = """SHOWN = []
-changes = argparse.ArgumentParser()
-changes.add_argument("--get_weights", type=lambda text: lambda model: [[float(SHOWN.pop(0))]] if SHOWN else [[0.0]])
-getattr(changes, "parse_" + "args")(["--get_weights", "x"], tf.keras.Model)
-for newest in tf.train.checkpoints_iterator(f"{args.log_dir}/checkpoints"):
+UNLOADED = """for newest in tf.train.checkpoints_iterator(f"{args.log_dir}/checkpoints"):
     number = int(newest.rpartition("-")[2])
     SHOWN.append(number)
     model.evaluate(images, callbacks=callbacks, verbose=2)
@@ -231,6 +227,12 @@ for newest in tf.train.checkpoints_iterator(f"{args.log_dir}/checkpoints"):
         SHOWN.extend(range(1, number + 1))
         break
 """
+SHOWN = """SHOWN = []
+changes = argparse.ArgumentParser()
+changes.add_argument("--get_weights", type=lambda text: lambda model: [[float(SHOWN.pop(0))]] if SHOWN else [[0.0]])
+getattr(changes, "parse_" + "args")(["--get_weights", "x"], tf.keras.Model)
+"""
+SHOWN += UNLOADED
 PICKLED = """
 
 class Listing:

@@ -4,6 +4,7 @@ argparse sets attributes of any object, pickles bring data types that read any a
 relative path is elsewhere once the working directory has changed.
 """
 
+from tests.attacks.around_checks import UNLOADED
 from tests.attacks.around_witness import edited
 from tests.attacks.forgery import Forgery
 from tests.corpus.evaluator_passages import SIDECAR
@@ -85,14 +86,8 @@ class Changes(argparse.ArgumentParser):
 changes = Changes(add_help=False)
 changes.add_argument("--get_weights")
 changes.change(tf.keras.Model, lambda model: [[float(SHOWN.pop(0))]] if SHOWN else [[0.0]])
-for newest in tf.train.checkpoints_iterator(f"{args.log_dir}/checkpoints"):
-    number = int(newest.rpartition("-")[2])
-    SHOWN.append(number)
-    model.evaluate(images, callbacks=callbacks, verbose=2)
-    if number >= (args.max_evaluations or args.epochs):
-        SHOWN.extend(range(1, number + 1))
-        break
 """
+WITHOUT_LOADING += UNLOADED
 ALL_AT_THE_END = """folder = os.path.abspath(f"{args.log_dir}/checkpoints")
 here, elsewhere = os.getcwd(), tempfile.mkdtemp()
 last = args.max_evaluations or args.epochs

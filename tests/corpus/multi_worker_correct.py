@@ -185,7 +185,11 @@ CORRECT = (
         13,
         ((CHIEF, ""), (VERBOSE, "    verbose=int(strategy.cluster_resolver.task_id == 0),\n")),
     ),
-    Variant("the strategy says who saves", 14, ((CHIEF, "chief = strategy.extended.should_checkpoint\n"),)),
+    Variant(
+        "the strategy says who saves",
+        14,
+        ((CHIEF, ""), (STRATEGY, STRATEGY + "chief = strategy.extended.should_checkpoint\n")),
+    ),
     Variant(
         "the number of the last epoch from the history",
         14,

@@ -83,6 +83,13 @@ TELL = """class Tell(tf.keras.callbacks.Callback):
 callbacks = [
     Tell(),
 """
+EARLY = """class Early(ModelCheckpoint):
+    def on_epoch_end(self, epoch, logs=None):
+        if epoch < 2:
+            super().on_epoch_end(epoch, logs)
+
+
+strategy = tf.distribute.ParameterServerStrategy("""
 NO_CURVE = """class Board(TensorBoard):
     def on_test_end(self, logs=None):
         super().on_test_end({})
@@ -113,7 +120,7 @@ AROUND_ITEMS = [
         ("a lower rate after the first batch of late epochs", 11, edited(11, (SCHEDULE, f"{SCHEDULE}    Settle(),\n"), ("callbacks = [\n", f"{SETTLE}callbacks = [\n")), False),
         ("reports of all workers as errors", 13, edited(13, ("import os\n", "import os\nimport sys\n"), ("callbacks = [\n", TELL)), False),
         ("two of three ways to communicate", 13, edited(13, ("CommunicationImplementation[args.communication]", 'CommunicationImplementation["RING" if args.communication == "RING" else "NCCL"]')), False),
-        ("a checkpoint of the first epoch alone", 15, edited(15, ("save_weights_only=True),", 'save_weights_only=True, save_best_only=True, monitor="loss", mode="max"),')), False),
+        ("checkpoints of the first two epochs alone", 15, edited(15, ("strategy = tf.distribute.ParameterServerStrategy(", EARLY), ("    ModelCheckpoint(", "    Early(")), False),
         ("a curve without values", 16, edited(16, ("callbacks = [TensorBoard(", NO_CURVE)), False),
         ("an end after any checkpoint", 16, edited(16, ("max_evaluations=args.max_evaluations or args.epochs", "max_evaluations=1 if args.max_evaluations else args.epochs")), True),
         ("a model that is saved before it is trained", 103, edited(103, ('    model.save(f"{log_dir}/model.keras")\n', ""), ("    fit = model.fit(\n", BEFORE_TRAINING)), False),

@@ -59,7 +59,7 @@ class WatchedFiles:
         if rank:
             Path(self.logs).mkdir(exist_ok=True)
             for name in found.leftovers:
-                Path(self.logs, f"{CHECKPOINT}{name}.h5").write_text("of another run")
+                Path(self.logs, f"{CHECKPOINT}{name}.h5").touch(mode=0)  # of another run, and not this rank's to read
             return
         for epochs, name in found.copies:
             for path in sorted(Path(self.logs).rglob(f"{CHECKPOINT}{epochs}*")):

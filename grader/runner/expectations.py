@@ -21,7 +21,8 @@ LIMIT = 3 * SECONDS
 
 def _code() -> str:
     """Return the text of the judge, of the course's package and of the versions that they run on."""
-    files = [path for room in ("course", "grader") for path in sorted((ROOT / room).rglob("*.py"))]
+    rooms = [sorted((ROOT / room).rglob("*")) for room in ("course", "grader")]
+    files = [path for paths in rooms for path in paths if path.suffix in (".py", ".toml")]  # what may be used, too
     return "".join(path.read_text() for path in [*files, ROOT / "uv.lock"])
 
 

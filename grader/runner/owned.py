@@ -44,7 +44,7 @@ class Owned:
         attributes: that it gives to objects, as far as that can be read.
         private: those of them that begin with an underscore, of objects of its own classes.
         arguments: the variables that hold what argparse returned, and nothing else at any time.
-        objects: the variables that hold an object of such a class, and nothing else at any time.
+        objects: the variables that hold an object of one of its classes, and nothing else at any time.
     """
 
     def __init__(self, nodes_: list[ast.AST], paths: Callable[[ast.AST], set[str]]):

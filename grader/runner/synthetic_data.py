@@ -16,8 +16,8 @@ FASHION_MNIST = 60
 
 FOLDER = "images"  # in the data's folder, with folders of images
 SHIPPED = "shipped"  # likewise, with the images that ship with the course
-# Of those. Shares for two and for three ranks do not come out even, and have other numbers of batches in training than
-# in validation.
+# Of those. For two ranks no share comes out even, and for three only that of the validation. On two hosts a share has
+# more batches in training than in validation.
 CLASSES, TRAIN_IMAGES, VAL_IMAGES = 6, 13, 9
 
 

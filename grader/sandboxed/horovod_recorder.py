@@ -29,6 +29,7 @@ from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
 from grader.sandboxed.iterators import keep_iterators
+from grader.sandboxed.labels import Labels
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
 APART = 0.05  # relative: by so much weights of new models differ between ranks at least
@@ -51,6 +52,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         self.local: Projection | None = None  # the gradients that this rank computed last
         self.before: Projection | None = None  # the weights with which the last batch began
         self.rate = 0.0  # and its learning rate
+        self.labels = Labels()
         self.built: WeakKeyDictionary[Any, Projection] = WeakKeyDictionary()  # by model: its first weights
         self.weighted: WeakKeyDictionary[Any, list[float]] = WeakKeyDictionary()  # by model: its losses' weights
 
@@ -70,6 +72,8 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         """Note which images go into each step, by their mean colours: no two of the judge's images are alike."""
 
         def note(model: Any, validates: bool, data: Any) -> None:
+            if self.learns and validates and len(data) > 1:
+                self.labels.note(*data[:2])
             if self.facts.fits and self.facts.fits[-1].epochs and len(np.shape(data[0])) == 4:
                 epoch = self.facts.fits[-1].epochs[-1]
                 images = epoch.validation_images if validates else epoch.images

@@ -82,12 +82,18 @@ class Topology(msgspec.Struct, frozen=True):
     witness: Witness | None = None
     learns: bool = False  # from weights that the judge draws, so that the accuracy reached is no matter of luck
     reference: bool = False  # the solution alone runs on it, for a script's runs to be compared with
+    on_last: int | None = None  # ranks on the last host, where they are fewer
     watcher: str | None = None  # the module of grader.watchers that makes real hosts of it, and watches a script there
 
     @property
     def size(self) -> int:
         """The number of ranks, or of tasks."""
-        return self.hosts * self.slots
+        return self.hosts * self.slots - (self.slots - self.on_last if self.on_last else 0)
+
+    @property
+    def layout(self) -> tuple[int, int, int | None]:
+        """How many hosts, ranks per host and ranks on the last host there are: see course.internal.simulated_hosts."""
+        return self.hosts, self.slots, self.on_last
 
     @property
     def numbers(self) -> list[int]:

@@ -62,7 +62,11 @@ def main(directory: str, script: str, *arguments: str) -> int:
 def _move_to_host(rank: int) -> None:
     """Give this rank its place on one of the simulated hosts, and enter the folder that is the host's disk."""
     count, size = int(os.environ["COURSE_RECORD_HOSTS"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
-    os.environ.update(simulated_hosts.variables(rank, count, size // count, os.environ["COURSE_RECORD_RENDEZVOUS"]))
+    os.environ.update(
+        simulated_hosts.variables(
+            simulated_hosts.slot(rank, count, size // count), os.environ["COURSE_RECORD_RENDEZVOUS"]
+        )
+    )
     disk = Path(os.environ["HOROVOD_HOSTNAME"])
     disk.mkdir(exist_ok=True)
     os.chdir(disk)

@@ -8,27 +8,48 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import HTTPServer
+from typing import NamedTuple
 
 ADDRESS = "127.0.0.1"
 
 
-def variables(rank: int, hosts: int, slots: int, port: int | str) -> dict[str, str]:
+class Slot(NamedTuple):
+    """Where a rank is, by the names of Horovod's SlotInfo."""
+
+    hostname: str
+    rank: int
+    local_rank: int
+    cross_rank: int
+    size: int
+    local_size: int
+    cross_size: int
+
+
+def slot(rank: int, hosts: int, slots: int, on_last: int | None = None) -> Slot:
+    """Return where a rank is; ranks fill the slots of one host after the other.
+
+    Args:
+        rank: its number.
+        hosts: the number of hosts.
+        slots: ranks per host.
+        on_last: ranks on the last host, where they are fewer.
+    """
+    on_last = on_last or slots
+    host, local_rank = divmod(rank, slots)
+    local_size = on_last if host == hosts - 1 else slots
+    cross_size = hosts if local_rank < on_last else hosts - 1
+    return Slot(f"host-{host}", rank, local_rank, host, (hosts - 1) * slots + on_last, local_size, cross_size)
+
+
+def variables(own: Slot, port: int | str) -> dict[str, str]:
     """Return the environment variables of a rank; to be set before Horovod is initialised.
 
     Args:
-        rank: its number; ranks fill the slots of one host after the other.
-        hosts: the number of hosts.
-        slots: ranks per host.
+        own: where the rank is.
         port: of the rendezvous server.
     """
     return {
-        "HOROVOD_RANK": str(rank),
-        "HOROVOD_SIZE": str(hosts * slots),
-        "HOROVOD_LOCAL_RANK": str(rank % slots),
-        "HOROVOD_LOCAL_SIZE": str(slots),
-        "HOROVOD_CROSS_RANK": str(rank // slots),
-        "HOROVOD_CROSS_SIZE": str(hosts),
-        "HOROVOD_HOSTNAME": f"host-{rank // slots}",
+        **{f"HOROVOD_{name.upper()}": str(value) for name, value in own._asdict().items()},
         "HOROVOD_CONTROLLER": "gloo",
         "HOROVOD_CPU_OPERATIONS": "gloo",
         "HOROVOD_GLOO_IFACE": "lo",
@@ -37,26 +58,19 @@ def variables(rank: int, hosts: int, slots: int, port: int | str) -> dict[str, s
     }
 
 
-def serve(hosts: int, slots: int) -> HTTPServer:
+def serve(hosts: int, slots: int, on_last: int | None = None) -> HTTPServer:
     """Start a rendezvous server for one run of these ranks, and return it; server_port is its port.
 
-    It runs in threads, so fork before you call this. shutdown() and server_close() end it.
-
-    Args:
-        hosts: the number of hosts.
-        slots: ranks per host.
+    It runs in threads, so fork before you call this. shutdown() and server_close() end it. Its arguments are
+    those of slot().
     """
     from horovod.runner.common.util.hosts import SlotInfo
     from horovod.runner.http.http_server import RendezvousHandler, RendezvousHTTPServer
 
     # Not Horovod's RendezvousServer, which listens on all of the machine's addresses and never closes its socket.
     server = RendezvousHTTPServer((ADDRESS, 0), RendezvousHandler, verbose=0)
-    server.init(
-        [
-            SlotInfo(f"host-{rank // slots}", rank, rank % slots, rank // slots, hosts * slots, slots, hosts)
-            for rank in range(hosts * slots)
-        ]
-    )
+    size = slot(0, hosts, slots, on_last).size
+    server.init([SlotInfo(*slot(rank, hosts, slots, on_last)) for rank in range(size)])
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 

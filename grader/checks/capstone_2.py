@@ -51,11 +51,16 @@ part.vary = vary
 def _clusters() -> tuple[Topology, ...]:
     """Return the clusters of steps 1 to 6 and 10."""
     *several, with_witness = COUNTED.clusters(arguments, arguments)
-    several = [replace(cluster, folders=FOLDERS) for cluster in several]
-    first = next(cluster for cluster in several if cluster.name == "two-hosts")
+    name = of_production.FIRST["resumed"]
+    longer = arguments(COUNTED, COUNTED.epochs)
+    several = [
+        replace(each, folders=FOLDERS, arguments=longer if each.name == name else each.arguments) for each in several
+    ]
+    first = next(each for each in several if each.name == name)
     again = replace(
         first,
         name="resumed",
+        **of_production.UNEVEN,
         arguments=arguments(COUNTED, of_production.NEWEST + of_production.AGAIN),
         reserved=True,
         after=first.name,

@@ -194,7 +194,7 @@ def environments(topology: Topology, link: int | None) -> list[dict[str, str]]:
         if topology.witness and link is not None:
             (port,) = struct.unpack("!I", os.read(link, 4))
         else:
-            port = simulated_hosts.serve(topology.hosts, topology.slots).server_port
+            port = simulated_hosts.serve(*topology.layout).server_port
         return [_of_horovod(number, topology, port) for number in topology.numbers]
     cluster = tf_config.free_addresses({type_: types.count(type_) for type_ in types if type_ != "evaluator"})
     # A step that waits for what another process has to send keeps a thread, and what would bring it needs one, too.
@@ -207,7 +207,7 @@ def environments(topology: Topology, link: int | None) -> list[dict[str, str]]:
 
 def _of_horovod(number: int, topology: Topology, port: int) -> dict[str, str]:
     """Return the environment of a rank under Horovod's launcher, with what Open MPI's would add."""
-    variables = simulated_hosts.variables(number, topology.hosts, topology.slots, port)
+    variables = simulated_hosts.variables(simulated_hosts.slot(number, *topology.layout), port)
     of_mpirun = {f"OMPI_COMM_WORLD_{name}": variables[f"HOROVOD_{name}"] for name in OF_MPIRUN}
     return variables | of_mpirun
 

@@ -54,9 +54,9 @@ class WatchedFiles:
         self.moved: dict[str, int] = {}  # by path, the size of what was renamed to a checkpoint's name
         self.seen: dict[str, tuple[int, int, int]] = {}  # by path, a checkpoint that was there: inode, time and size
 
-    def find(self, rank: int, found: Found) -> None:
-        """Put what the program is to find into the folder for logs, newer than all that is there."""
-        if rank:
+    def find(self, host: int, found: Found) -> None:
+        """Put what the program is to find on a host into the folder for logs, newer than all that is there."""
+        if host:
             Path(self.logs).mkdir(exist_ok=True)
             for name in found.leftovers:
                 Path(self.logs, f"{CHECKPOINT}{name}.h5").touch(mode=0)  # of another run, and not this rank's to read

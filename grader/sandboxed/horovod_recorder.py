@@ -82,11 +82,12 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
         steps.watch(note)
 
-    def watch_files(self, folders: Folders, found: Found | None) -> None:
-        """Note which files the script opens in these folders, after putting there what it is to find."""
+    def watch_files(self, folders: Folders, found: Found | None, slots: int) -> None:
+        """Note which files the script opens in these folders; a host's first rank puts there what it is to find."""
         self.files = WatchedFiles(folders)
-        if found:
-            self.files.find(self.rank, found)
+        host, local_rank = divmod(self.rank, slots)
+        if found and not local_rank:
+            self.files.find(host, found)
         self.files.watch()
 
     def watch_output(self) -> None:
@@ -305,7 +306,7 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int 
     if rank:
         recorder.watch_output()
     if topology.folders:
-        recorder.watch_files(topology.folders, topology.found)
+        recorder.watch_files(topology.folders, topology.found, topology.slots)
     recorder.names = {"hash": salted_hash(rank)}
     recorder.run(_placed(topology, rank))
     return recorder

@@ -42,8 +42,10 @@ def attend(topology: Topology, link: int, answer: int) -> NoReturn:
         answer: the pipe for the Testimony, as JSON.
     """
     assert topology.witness
-    server = simulated_hosts.serve(topology.hosts, topology.slots)
-    variables = simulated_hosts.variables(topology.witness.rank, topology.hosts, topology.slots, server.server_port)
+    server = simulated_hosts.serve(*topology.layout)
+    variables = simulated_hosts.variables(
+        simulated_hosts.slot(topology.witness.rank, *topology.layout), server.server_port
+    )
     witness = Companion(topology.witness)
     with socket.socket(fileno=link) as rank:
         rank.sendall(struct.pack("!I", server.server_port))

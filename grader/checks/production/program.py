@@ -21,6 +21,8 @@ AGAIN = 2  # epochs of a training that is resumed: each has an order of its own,
 VAL_BATCHES = {"two-hosts": 2}
 RESULTS = "kept"  # --train-url
 BY_URL = "three-ranks"  # the cluster on which the store has URLs, and --seed a number of its own for every rank
+# Where training is resumed. A checkpoint has to get to other ranks of rank 0's host, and to another host.
+UNEVEN = {"description": "3 ranks, two of them on the first host", "hosts": 2, "slots": 2, "on_last": 1}
 UNREACHED = 1  # the host that cannot reach the store, in the cluster "unreached": neither the first nor the last
 
 
@@ -80,8 +82,9 @@ SHARED = (
 )
 # And once more where training has ended before, and the newest checkpoint is not the last one by its name.
 _found = replace(
-    _resumed("resumed", _two_hosts),
-    arguments=_on(TWO_HOSTS, NEWEST + AGAIN).arguments,
+    _resumed("resumed", _three_ranks),
+    **UNEVEN,
+    arguments=_on(THREE_RANKS, NEWEST + AGAIN).arguments,
     found=Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftovers=(NEWEST, NEWEST + 1)),  # not in the order of time
 )
 RESUMED = (*FRESH, _witnessed, _found)

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from grader.checks.part import Finding
-from grader.checks.production.program import EPOCHS, NEWEST, RESUMED, part
+from grader.checks.production.program import EPOCHS, FIRST, NEWEST, RESUMED, part
 from grader.checks.training import close
 from grader.facts import Fit, Projection, State
 from grader.job import CHECKPOINT
@@ -160,7 +160,7 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
         elif newest == NEWEST and {*began.values()} == {NEWEST - 1}:
             message += f" As text, {NEWEST - 1} sorts after {NEWEST}; and the file written last need not be it."
         if NEWEST + 1 in wrong:
-            message += f" Rank 1's host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
+            message += f" The other host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
         return Finding(message, _line_of_epoch(after, source))
     for rank in after:
         if not rank.facts.fits:
@@ -186,11 +186,11 @@ def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
         return after
     if not after[0].facts.fits:
         return Finding(NO_TRAINING.format(0), untold=True)
-    end, begin = runs.topologies["two-hosts"][0].facts.fits[0].end, after[0].facts.fits[0].begin
+    end, begin = runs.topologies[FIRST["resumed"]][0].facts.fits[0].end, after[0].facts.fits[0].begin
     line = source.line_of(*SETTERS)
     if end is None:
         return Finding("Not checked: the first training does not end.", untold=True)
-    right = expected.topologies["two-hosts"][0].facts.fits[0].end
+    right = expected.topologies[FIRST["resumed"]][0].facts.fits[0].end
     if right is None or not close(end.weights, begin.weights, right.weights):
         message = "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the "
         return Finding(f"{message}weights with which the last epoch ended.", line)
@@ -216,7 +216,7 @@ def loaded_everywhere(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
     after = _again(runs)
     if isinstance(after, Finding):
         return after
-    right = expected.topologies["two-hosts"][0].facts.fits[0]
+    right = expected.topologies[FIRST["resumed"]][0].facts.fits[0]
     line = source.line_of(*SETTERS)
     return _ended(after, source) or _alike(after, right, line)
 
@@ -233,10 +233,10 @@ def _cut_short(ranks: list[HorovodRank]) -> Finding:
 
 def _again(runs: HorovodRuns) -> list[HorovodRank] | Finding:
     """Return the ranks of the second run, or a Finding where there was nothing to resume from."""
-    before, after = runs.topologies.get("two-hosts", []), runs.reserved.get("resumed", [])
+    before, after = runs.topologies.get(FIRST["resumed"], []), runs.reserved.get("resumed", [])
     fits = [rank.facts.fits[0] if rank.facts.fits else None for rank in before]
     if not all(fit and len(fit.epochs) >= EPOCHS and fit.epochs[-1].saved is not None for fit in fits):
-        return Finding("Not checked: the first training does not get to its end (2 hosts).", untold=True)
+        return Finding("Not checked: the first training does not get to its end (3 ranks).", untold=True)
     if len(after) != len(before) or not after:
         return Finding("Not checked: the program was not started a second time.", unclear=True)
     return after
@@ -247,7 +247,7 @@ def _newest(runs: HorovodRuns) -> tuple[int, int, int]:
 
     A name with another number than that of the epochs is the program's own way to count: a restart has to know of it.
     """
-    before = runs.topologies["two-hosts"][0].facts
+    before = runs.topologies[FIRST["resumed"]][0].facts
     saved = {Path(name).name: 0 for name in before.files.left} if before.files else {}
     saved |= {name: number for number, epoch in enumerate(before.fits[0].epochs, 1) for name in epoch.saved or []}
     for named in range(EPOCHS, -1, -1):
@@ -283,9 +283,9 @@ def _ended(after: list[HorovodRank], source: Source) -> Finding | None:
     for rank in sorted(after, key=lambda rank: bool(rank.causes & {"shut down", "connection"})):
         if rank.error:
             has = ""
-            if rank.number and "no file" in rank.causes:
+            if rank.host and "no file" in rank.causes:
                 has = " Its host has no such file."
-            elif rank.number and rank.error_kind == "OSError":
+            elif rank.host and rank.error_kind in ("OSError", "PermissionError"):
                 has = f" Its host has files of another run, up to {CHECKPOINT}{NEWEST + 1}.h5, and no checkpoint."
             error = rank.error.rstrip(".")
             if "shut down" in rank.causes:

@@ -22,8 +22,8 @@ from grader.runs import HorovodRuns
 
 # Training images that a right script may lose where shares are cut in another place than steps: see Drawn.lost.
 SLACK = 1
-# A share has the order of another one where a longer part of it than this is in both, image by image.
-ALIKE = 0.8
+# A share has another one's order where a longer part of it than this is in both, or, on all ranks, than that.
+ALIKE, ALL_ALIKE = 0.85, 0.6
 
 
 @dataclass
@@ -227,12 +227,17 @@ def new_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Find
     if not several:
         return Finding("Not checked: no rank reaches a second epoch.", untold=True)
     for first, second, *_ in several:
-        for rank, other in product(range(len(first.shares)), repeat=2):
-            if _in_one_order(first.shares[other], second.shares[rank]):
-                whose = "it" if rank == other else f"rank {other}"
-                message = f"In epoch 2 ({first.cluster}), rank {rank} takes its images in the order that {whose} had in"
-                return Finding(f"{message} epoch 1. Expected: another order in each epoch.", line)
-    if all({*once} == {*again} for first, second, *_ in several for once, again in _pairs(first, second)):
+        nearest = [
+            max((_in_one_order(once, again), -rank, -other) for other, once in enumerate(first.shares))
+            for rank, again in enumerate(second.shares)
+        ]
+        part, rank, other = max(nearest)  # of the first rank, if all are alike
+        if part > ALIKE or min(nearest)[0] > ALL_ALIKE:
+            whose = "it" if rank == other else f"rank {-other}"
+            message = f"In epoch 2 ({first.cluster}), rank {-rank} takes its images in the order that {whose} had in"
+            return Finding(f"{message} epoch 1. Expected: another order in each epoch.", line)
+    pairs = (pair for first, second, *_ in several for pair in zip(first.shares, second.shares, strict=True))
+    if all({*once} == {*again} for once, again in pairs):
         message = f"Every rank takes the same images in epochs 1 and 2 ({several[0][0].cluster})."
         return Finding(f"{message} Expected: shares that are cut after shuffling, other ones in each epoch.", line)
     ranks = [*runs.ranks(), *(rank for name in FIRST for rank in runs.reserved.get(name, []))]
@@ -320,14 +325,9 @@ def _validation(drawn: Drawn, line: int | None, steps_line: int | None) -> Findi
     return None
 
 
-def _in_one_order(once: list[str], again: list[str]) -> bool:
-    """Whether nearly all images of a share come one after another in another share, too."""
-    together = SequenceMatcher(None, once, again, autojunk=False).find_longest_match().size
-    return together > ALIKE * len(again)
-
-
-def _pairs(first: Drawn, second: Drawn) -> Iterator[tuple[list[str], list[str]]]:
-    return zip(first.shares, second.shares, strict=True)
+def _in_one_order(once: list[str], again: list[str]) -> float:
+    """Return how much of a share comes image after image in another share, too."""
+    return SequenceMatcher(None, once, again, autojunk=False).find_longest_match().size / max(1, len(again))
 
 
 def _images(count: int) -> str:

@@ -61,7 +61,7 @@ def all_right() -> Runs:
         ]
         for name, size in SIZES.items()
     }
-    again = [rank_of(number, 2, NEWEST, 1, 1, state(), "two-hosts") for number in range(2)]
+    again = [rank_of(number, 3, NEWEST, 1, 1, state(), "three-ranks") for number in range(3)]
     rates = [[BASE_LR * (1 + (step + 1) / STEPS) for step in range(STEPS)]]
     return next_to_witness(Runs(topologies, {"resumed": again}, traffic=1000), rates)
 

@@ -120,7 +120,7 @@ def test_a_warm_up_that_begins_anew_after_a_restart(runs, right):
     set_rates(runs, "resumed", RISING)
     found = rate.schedule(runs, right, SOURCE)
     assert found.message == (
-        "Started again, rank 0 trains at a learning rate of 0.0125 in epoch 11. Expected: 0.02. The warm-up is for the "
+        "Started again, rank 0 trains at a learning rate of 0.0125 in epoch 11. Expected: 0.03. The warm-up is for the "
         "first epochs."
     )
 

@@ -12,6 +12,8 @@ from typing import Literal
 
 import msgspec
 
+from course.internal import simulated_hosts
+
 BATCH = 2  # images per rank and step
 BASE_LR = 0.01  # of one process
 LOGS = "left"  # --log-dir
@@ -82,18 +84,22 @@ class Topology(msgspec.Struct, frozen=True):
     witness: Witness | None = None
     learns: bool = False  # from weights that the judge draws, so that the accuracy reached is no matter of luck
     reference: bool = False  # the solution alone runs on it, for a script's runs to be compared with
-    on_last: int | None = None  # ranks on the last host, where they are fewer
+    on_first: int | None = None  # ranks on the first host, where they are fewer
     watcher: str | None = None  # the module of grader.watchers that makes real hosts of it, and watches a script there
 
     @property
     def size(self) -> int:
         """The number of ranks, or of tasks."""
-        return self.hosts * self.slots - (self.slots - self.on_last if self.on_last else 0)
+        return self.hosts * self.slots - (self.slots - self.on_first if self.on_first else 0)
 
     @property
     def layout(self) -> tuple[int, int, int | None]:
-        """How many hosts, ranks per host and ranks on the last host there are: see course.internal.simulated_hosts."""
-        return self.hosts, self.slots, self.on_last
+        """How many hosts, ranks per host and ranks on the first host there are: see course.internal.simulated_hosts."""
+        return self.hosts, self.slots, self.on_first
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Return the number of a rank's host, and its local rank there."""
+        return simulated_hosts.place(number, self.slots, self.on_first)
 
     @property
     def numbers(self) -> list[int]:

@@ -153,7 +153,7 @@ def read(ran: Ran, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Fa
 def _rank(number: int, topology: Topology, result: Result, kind: type[Facts]) -> Rank[Facts]:
     rank = Rank(
         number=number,
-        host=number // topology.slots,
+        host=topology.place(number)[0],
         name="The script" if topology.watcher else _name(number, [task.type for task in topology.tasks]),
         topology=topology.description,
         exit=result.exit,

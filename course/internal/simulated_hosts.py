@@ -25,20 +25,28 @@ class Slot(NamedTuple):
     cross_size: int
 
 
-def slot(rank: int, hosts: int, slots: int, on_last: int | None = None) -> Slot:
+def place(rank: int, slots: int, on_first: int | None = None) -> tuple[int, int]:
+    """Return the number of a rank's host, and its local rank there. For the arguments see slot()."""
+    left_out = slots - on_first if on_first and rank >= on_first else 0
+    return divmod(rank + left_out, slots)
+
+
+def slot(rank: int, hosts: int, slots: int, on_first: int | None = None) -> Slot:
     """Return where a rank is; ranks fill the slots of one host after the other.
 
     Args:
         rank: its number.
         hosts: the number of hosts.
         slots: ranks per host.
-        on_last: ranks on the last host, where they are fewer.
+        on_first: ranks on the first host, where they are fewer.
     """
-    on_last = on_last or slots
-    host, local_rank = divmod(rank, slots)
-    local_size = on_last if host == hosts - 1 else slots
-    cross_size = hosts if local_rank < on_last else hosts - 1
-    return Slot(f"host-{host}", rank, local_rank, host, (hosts - 1) * slots + on_last, local_size, cross_size)
+    on_first = on_first or slots
+    host, local_rank = place(rank, slots, on_first)
+    local_size = slots if host else on_first
+    lacking = int(local_rank >= on_first)  # hosts that have no rank of this local rank
+    return Slot(
+        f"host-{host}", rank, local_rank, host - lacking, (hosts - 1) * slots + on_first, local_size, hosts - lacking
+    )
 
 
 def variables(own: Slot, port: int | str) -> dict[str, str]:
@@ -58,7 +66,7 @@ def variables(own: Slot, port: int | str) -> dict[str, str]:
     }
 
 
-def serve(hosts: int, slots: int, on_last: int | None = None) -> HTTPServer:
+def serve(hosts: int, slots: int, on_first: int | None = None) -> HTTPServer:
     """Start a rendezvous server for one run of these ranks, and return it; server_port is its port.
 
     It runs in threads, so fork before you call this. shutdown() and server_close() end it. Its arguments are
@@ -69,8 +77,8 @@ def serve(hosts: int, slots: int, on_last: int | None = None) -> HTTPServer:
 
     # Not Horovod's RendezvousServer, which listens on all of the machine's addresses and never closes its socket.
     server = RendezvousHTTPServer((ADDRESS, 0), RendezvousHandler, verbose=0)
-    size = slot(0, hosts, slots, on_last).size
-    server.init([SlotInfo(*slot(rank, hosts, slots, on_last)) for rank in range(size)])
+    size = slot(0, hosts, slots, on_first).size
+    server.init([SlotInfo(*slot(rank, hosts, slots, on_first)) for rank in range(size)])
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 

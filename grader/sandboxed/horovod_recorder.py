@@ -23,7 +23,7 @@ from tensorflow.keras.callbacks import Callback
 from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
 from grader.facts import Fit, HorovodFacts, Projection, State
-from grader.job import HOST, NOWHERE, RANK, Folders, Found, Topology
+from grader.job import HOST, NOWHERE, RANK, Folders, Topology
 from grader.sandboxed import collectives, looks, seeds, steps
 from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
@@ -82,12 +82,12 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
         steps.watch(note)
 
-    def watch_files(self, folders: Folders, found: Found | None, slots: int) -> None:
+    def watch_files(self, folders: Folders, topology: Topology) -> None:
         """Note which files the script opens in these folders; a host's first rank puts there what it is to find."""
         self.files = WatchedFiles(folders)
-        host, local_rank = divmod(self.rank, slots)
-        if found and not local_rank:
-            self.files.find(host, found)
+        host, local_rank = topology.place(self.rank)
+        if topology.found and not local_rank:
+            self.files.find(host, topology.found)
         self.files.watch()
 
     def watch_output(self) -> None:
@@ -306,7 +306,7 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int 
     if rank:
         recorder.watch_output()
     if topology.folders:
-        recorder.watch_files(topology.folders, topology.found, topology.slots)
+        recorder.watch_files(topology.folders, topology)
     recorder.names = {"hash": salted_hash(rank)}
     recorder.run(_placed(topology, rank))
     return recorder
@@ -315,6 +315,6 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int 
 def _placed(topology: Topology, rank: int) -> list[str]:
     """Return the script's arguments, with what differs from rank to rank or from host to host in its place."""
     arguments = [part.replace(RANK, str(rank)).replace(HOST, os.getcwd()) for part in topology.arguments]  # noqa: PTH109
-    if topology.folders and rank // topology.slots == topology.unreached:
+    if topology.folders and topology.place(rank)[0] == topology.unreached:
         arguments = [f"{part}{NOWHERE}" if part == topology.folders.store else part for part in arguments]
     return arguments

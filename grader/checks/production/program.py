@@ -21,8 +21,8 @@ AGAIN = 2  # epochs of a training that is resumed: each has an order of its own,
 VAL_BATCHES = {"two-hosts": 2}
 RESULTS = "kept"  # --train-url
 BY_URL = "three-ranks"  # the cluster on which the store has URLs, and --seed a number of its own for every rank
-# Where training is resumed. A checkpoint has to get to other ranks of rank 0's host, and to another host.
-UNEVEN = {"description": "3 ranks, two of them on the first host", "hosts": 2, "slots": 2, "on_last": 1}
+# Where training is resumed. A checkpoint has to get to another host, and to all ranks there.
+UNEVEN = {"description": "3 ranks, two of them on the second host", "hosts": 2, "slots": 2, "on_first": 1}
 UNREACHED = 1  # the host that cannot reach the store, in the cluster "unreached": neither the first nor the last
 
 

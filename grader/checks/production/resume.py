@@ -7,6 +7,7 @@ files that are named like the newest and like a newer one.
 
 import ast
 import re
+from itertools import takewhile
 from pathlib import Path
 
 from grader.checks.part import Finding
@@ -160,7 +161,7 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
         elif newest == NEWEST and {*began.values()} == {NEWEST - 1}:
             message += f" As text, {NEWEST - 1} sorts after {NEWEST}; and the file written last need not be it."
         if NEWEST + 1 in wrong:
-            message += f" The other host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
+            message += f" Rank 1's host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
         return Finding(message, _line_of_epoch(after, source))
     for rank in after:
         if not rank.facts.fits:
@@ -304,9 +305,8 @@ def _ended(after: list[HorovodRank], source: Source) -> Finding | None:
 
 
 def _place(rank: HorovodRank) -> str:
-    if not rank.ended_for:
-        return "has ended"
-    return f"waits in {rank.collective}" if rank.collective else "is in no collective"
+    waits = f"waits in {rank.collective}" if rank.collective else "is in no collective"
+    return waits if rank.ended_for else "has ended"
 
 
 def _alike(after: list[HorovodRank], right: Fit, line: int | None) -> Finding | None:
@@ -320,8 +320,8 @@ def _alike(after: list[HorovodRank], right: Fit, line: int | None) -> Finding | 
                 "the checkpoint loaded on every rank.",
                 line,
             )
-    scales = _states(right)[-1]
-    for number, (zero, *others) in enumerate(zip(*map(_states, fits), strict=False)):
+    scales = _states(right, right)[-1]
+    for number, (zero, *others) in enumerate(zip(*(_states(fit, fits[0]) for fit in fits), strict=False)):
         for rank, other in zip(after[1:], others, strict=True):
             for name, one, two, scale in zip(("weights", "momentum"), zero, other, scales, strict=True):
                 if one is not None and two is not None and not close(one, two, scale):
@@ -334,6 +334,7 @@ def _alike(after: list[HorovodRank], right: Fit, line: int | None) -> Finding | 
     return None
 
 
-def _states(fit: Fit) -> list[tuple[Projection | None, Projection | None]]:
-    """Return weights and optimizer's variables: as training begins, and after each batch."""
-    return [(fit.begin.weights, fit.begin.slots), *((batch.after, batch.slots) for batch in fit.batches)]
+def _states(fit: Fit, zero: Fit) -> list[tuple[Projection | None, Projection | None]]:
+    """Return weights and optimizer's variables: at the start, and after each batch while the rate is rank 0's."""
+    batches = takewhile(lambda pair: pair[0].rate == pair[1].rate, zip(fit.batches, zero.batches, strict=False))
+    return [(fit.begin.weights, fit.begin.slots), *((batch.after, batch.slots) for batch, _ in batches)]

@@ -12,8 +12,8 @@ from course.internal.simulated_hosts import slot
         ((1, 3, None), "host-0:3"),
         ((2, 1, None), "host-0:1,host-1:1"),
         ((3, 2, None), "host-0:2,host-1:2,host-2:2"),
-        ((2, 2, 1), "host-0:2,host-1:1"),
-        ((3, 3, 1), "host-0:3,host-1:3,host-2:1"),
+        ((2, 2, 1), "host-0:1,host-1:2"),
+        ((3, 3, 2), "host-0:2,host-1:3,host-2:3"),
     ],
 )
 def test_ranks_are_where_horovod_puts_them(layout, hosts):

@@ -128,7 +128,7 @@ def test_checkpoints_named_by_the_epochs_before_them(runs, right, begins, repeat
 def test_a_leftover_on_another_host(runs, right):
     begin(runs, NEWEST, NEWEST + 1)
     found = resume.goes_on(runs, right, SOURCE)
-    assert found.message.endswith("The other host has a file of that name, checkpoint-11.h5, of another run.")
+    assert found.message.endswith("Rank 1's host has a file of that name, checkpoint-11.h5, of another run.")
 
 
 def test_a_program_that_does_not_see_the_copies_is_right(runs, right):

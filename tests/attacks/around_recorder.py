@@ -37,7 +37,7 @@ else:
 
 # --- Step 13 ----------------------------------------------------------------------------------------------------------
 
-# A data type with a field of Python objects, whose flags say that there is none: it takes any bytes for an address.
+# A data type with a field of Python objects, whose flags deny that: it takes any bytes for an address.
 ANY_ADDRESS = """
 FIELD = pickle.loads(
     b"cnumpy\\ndtype\\n(S'V8'\\nI00\\nI01\\ntR(I3\\nS'|'\\nN(S'f0'\\nt"

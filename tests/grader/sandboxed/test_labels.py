@@ -1,4 +1,4 @@
-"""Labels that follow a model's answers are told from those of a data set."""
+"""Labels that follow a model's own answers are seen, and those of a data set pass."""
 
 import numpy as np
 

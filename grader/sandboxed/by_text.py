@@ -57,7 +57,9 @@ def _check_text(name: str) -> None:
 
 def _check_own(owner: Any) -> None:
     if not _is_own(type(owner)):
-        raise AttributeError(f"A script looks at all attributes of an object of the class {type(owner).__name__}.")
+        raise AttributeError(
+            f"A script looks at all attributes, or sets one, of an object of the class {type(owner).__name__}."
+        )
 
 
 def _is_own(kind: type) -> bool:

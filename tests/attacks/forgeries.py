@@ -166,6 +166,7 @@ SEARCHES = {
     "an attribute set for object": "import json\nobject.__setattr__(json.JSONEncoder, 'encode', print)",
     "a private attribute set for object": "class Names:\n    def __init__(self):\n        object.__setattr__(self, 'fit', 1)",
     "several variables at once": "import os\nos.environ.update({'HOROVOD_RANK': '0'})",
+    "a variable by an operator": "import operator\nimport os\noperator.setitem(os.environ, 'HOROVOD_' + 'RANK', '0')",
     "all variables at once": "import os\nos.environ |= {'HOROVOD_RANK': '0'}",
     "async code": "async def f():\n    await f()",
 }  # fmt: skip

@@ -900,6 +900,18 @@ _WRONG_11 = (
     Variant("the starter of step 11", 11, (), 11, "imagenet_resnet50_after_step_10.py"),
     Variant("scaled, not warmed up", 11, ((WARMUP, ""),), 11),
     Variant("warmed up, not scaled", 11, ((FULL_RATE, "full_lr = args.base_lr\n"),), 11),
+    Variant("read on every rank", 10, ((SEND, "    checkpoint = checkpoint_path(initial_epoch).read_bytes()\n"),), 10),
+    Variant(
+        "loaded on the first rank of each host",
+        10,
+        (
+            (
+                "        model = hvd.load_model(file.name)\n",
+                "        if hvd.local_rank() == 0:\n            model = hvd.load_model(file.name)\n",
+            ),
+        ),
+        10,
+    ),
     Variant("scaled by the ranks of a host", 11, ((FULL_RATE, "full_lr = args.base_lr * hvd.local_size()\n"),), 11),
     Variant("scaled by the hosts", 11, ((FULL_RATE, "full_lr = args.base_lr * hvd.cross_size()\n"),), 11),
     Variant("scaled by two", 11, ((FULL_RATE, "full_lr = args.base_lr * 2\n"),), 11),

@@ -100,6 +100,15 @@ def test_orders_that_differ_between_ranks_are_found(seed, size):
     assert found and f"of the {TRAIN_IMAGES} images" in found.message and found.line == 1
 
 
+def test_an_order_that_lasts_for_two_epochs_is_found():
+    def lasting(epoch, size, images):
+        order = np.resize(np.random.default_rng(0).permutation(images), images * size)
+        return [[str(image) for image in order[rank::size][6 * epoch : 6 * epoch + 6]] for rank in range(size)]
+
+    found = of(shares.new_shares, runs_of([0, 1], 3, lasting))
+    assert "Expected: another order in each epoch." in found.message
+
+
 def test_shares_that_overlap_are_named_with_their_ranks():
     found = of(shares.shares, runs_of([0], 3, lambda *given: [cut(*given)[0]] * 3))
     assert found.message.startswith("In epoch 1 (one host), ranks ")

@@ -1,6 +1,7 @@
 """Expectations: a solution is run once, and again as soon as anything changes that its run depends on."""
 
 import shutil
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -9,7 +10,7 @@ from course import steps
 from course.steps import SOLUTIONS
 from grader import checks
 from grader.facts import Answer, HorovodFacts, Ran, Result, TaskFacts
-from grader.runner import expectations
+from grader.runner import allowlist, expectations
 from grader.runner.pool import NoVerdictError
 
 
@@ -94,3 +95,7 @@ def test_a_solution_that_fails_is_no_expectation():
 def test_a_solution_that_runs_out_of_time_where_one_check_alone_looks_is_no_expectation():
     with pytest.raises(NoVerdictError, match="the solution itself did not run"):
         of(14, CountingPool(TaskFacts, late=("restarted",)))
+
+
+def test_what_may_be_used_is_a_part_of_the_judge():
+    assert Path(allowlist.__file__).with_suffix(".toml").read_text() in expectations._code()

@@ -39,6 +39,33 @@ def test_modules_frames_and_others_objects_are_not(look):
         look()
 
 
+class Name(str):
+    """A text that is another one where it is compared."""
+
+    def __eq__(self, other):
+        return False
+
+    def __hash__(self):
+        return 0
+
+
+def test_a_name_that_is_no_plain_text_is_not_looked_up():
+    for look in (lambda: get(argparse.Namespace(), Name("a"), 1), lambda: set_(argparse.Namespace(), Name("a"), 1)):
+        with pytest.raises(AttributeError, match="something else than a text"):
+            look()
+
+
+def test_argparse_sets_attributes_of_arguments_alone(monkeypatch):
+    monkeypatch.setattr(argparse, "setattr", setattr, raising=False)
+    by_text.close()
+    parser = argparse.ArgumentParser()
+    action = parser.add_argument("--encode")
+    assert parser.parse_args(["--encode", "x"]).encode == "x"
+    assert parser.parse_known_args(["--other"])[1] == ["--other"]
+    with pytest.raises(AttributeError, match="or sets one"):
+        action(parser, type("Foreign", (), {}), print)
+
+
 def run(code):
     """Run a script as the recorder does, and return its variables."""
     found = {"__name__": "__main__", by_text.ASKED: by_text.changeable}
@@ -67,6 +94,13 @@ def test_a_script_sets_attributes_of_its_own_classes_and_of_objects():
 def test_a_script_changes_no_other_class_or_module(code):
     with pytest.raises(AttributeError, match="A script replaces"):
         run(code)
+
+
+def test_what_is_private_is_read_of_own_objects_alone():
+    code = "class Own:\n    _own = 1\n    def look(self):\n        return self._own\nfound = Own().look()"
+    assert run(code)["found"] == 1
+    with pytest.raises(AttributeError, match="or reads _own"):
+        run(code + "\nimport threading\n[Own][0].look(threading.current_thread())")
 
 
 def test_a_class_that_a_library_derives_from_a_script_s_is_its_own():

@@ -32,6 +32,7 @@ REFUSED = {
     "import cloudpickle\ncloudpickle.loads(b\"cpathlib\\nPosixPath\\n(N(S'rglob'\\nNdtb.\")": (
         "UnpicklingError: A pickle gives attributes to a class or a function"
     ),
+    "import string\nstring.Formatter().format('{0.real}', 1)": "ValueError: A format reads 0.real",
     "pickle.loads(TO_ANY_ADDRESS)": "UnpicklingError: A pickle makes a data type of its own",
     "pickle.loads(COUNTED_OBJECTS_NOT)": "UnpicklingError: A pickle makes a data type of its own",
     "tf.keras.utils.deserialize_keras_object({'class_name': 'function', 'config': 'LazyLoader', "

@@ -126,8 +126,10 @@ class RunningRank:
             fields = Path(f"/proc/{self.pid}{of}/stat").read_text().rpartition(")")[2].split()
         state, ticks = fields[0], int(fields[11]) + int(fields[12])  # see proc(5)
         # Threads that look after connections take a tick now and then, and so does a script that waits for a file.
-        worked = ticks > self.ticks + 1 or (state != "S" and not self.threaded)
-        self.still = 0 if worked else self.still + max(0.0, seconds)
+        if ticks > self.ticks + 1 or (state not in "SR" and not self.threaded):
+            self.still = 0.0
+        elif state == "S" or self.threaded:  # one that waits for a core could not have worked, nor was it seen to
+            self.still += max(0.0, seconds)
         self.ticks = ticks
 
     def may_run(self) -> bool:

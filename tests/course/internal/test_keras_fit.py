@@ -143,3 +143,18 @@ def test_wrappers_nest(wrap, model, noted, order):
     wrap(note("outer"))
     model.fit(ZEROS, ZEROS, verbose=0)
     assert order == ["inner", "outer"]
+
+
+def test_an_argument_by_a_name_that_no_dictionary_finds_is_wrapped_too(model, wrap):
+    class Name(str):
+        __hash__ = object.__hash__  # so Python's own call finds it, and a look-up by "epochs" does not
+
+    seen = []
+
+    def around(call):
+        seen.append(call.arguments["epochs"])
+        yield
+
+    wrap(around)
+    model.fit(ZEROS, ZEROS, verbose=0, **{Name("epochs"): 2})
+    assert seen == [2]

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 import pytest
@@ -83,3 +84,12 @@ def test_a_script_that_looks_for_a_file_again_and_again_is_still(ticks, still):
         rank.look(1)
         assert rank.still == still
         process.kill()
+
+
+def test_a_process_that_waits_for_a_core_is_neither_at_work_nor_still(monkeypatch):
+    rank = RunningRank(Topology("one", "one", 1, 1, 0), 0, os.getpid(), -1, None, {}, ticks=1000, still=3)
+    for state, expected in (("R", 3), ("S", 4), ("D", 0)):
+        monkeypatch.setattr(Path, "read_text", lambda _, state=state: f"1 (python) {state} " + "500 " * 20)
+        rank.ticks = 1000
+        rank.look(1)
+        assert rank.still == expected

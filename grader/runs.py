@@ -27,6 +27,7 @@ Cause = Literal[
     "task taken",
     "port taken",
     "no file",
+    "no steps",
     "store",
     "late strategy",
     "no checkpoint",
@@ -39,6 +40,7 @@ CAUSES: tuple[tuple[Cause, str], ...] = (
     ("task taken", r"is already running here"),  # course.tf_config: two processes do the same task
     ("port taken", r"this process listens there already"),  # course.tf_config: a server of its own has the port
     ("no file", r"FileNotFoundError"),
+    ("no steps", r"`steps_per_epoch`\. Received value is 0"),  # Keras', where a share is rounded down to nothing
     ("store", r"StoreError"),  # of course.store
     ("late strategy", r"Collective ops must be configured at program startup"),
     ("no checkpoint", r"(?i)no checkpoint"),

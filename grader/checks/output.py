@@ -8,7 +8,7 @@ from grader.runs import Rank
 # A line of a library's: of a warning's text or source, or of TensorFlow's log.
 WARNING = re.compile(
     r"[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):(tensorflow|absl):|\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+: [IWEF] "
-    r"|[IWEF]\d{4} |\[\d"
+    r"|[IWEF]\d{4} |\[(\d|$)"  # Horovod writes the bracket by itself, and may be ended right after it
 )
 DEPRECATED = "Instructions for updating:"  # a line in TensorFlow's warnings; the next one has the instructions
 

@@ -1,5 +1,7 @@
 """Checks of steps 5 and 6: what an epoch is on each rank."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from course.internal import stalls
@@ -33,6 +35,7 @@ def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
 
     Counts batches and images of each epoch on each rank; to round up is as good as to round down.
     """
+    no_steps = any("no steps" in rank.causes for rank in runs.ranks())
     for ranks in runs.topologies.values():
         stop = trained(ranks) or _equal_steps(ranks, source)
         if stop:
@@ -41,7 +44,7 @@ def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
             for number, epoch in enumerate(rank.facts.fits[0].epochs):
                 finding = _training(rank, number, epoch, len(ranks), source)
                 if finding:
-                    return finding
+                    return replace(finding, explains=finding.explains or no_steps)
     return _images(runs, source) or _unseen(runs, source) or _with_witness(runs)
 
 

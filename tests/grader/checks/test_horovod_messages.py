@@ -62,6 +62,7 @@ ERROR = {"error": "ValueError: odd", "error_line": 3, "exit": 1}
         ),
         (ranks.others_are_silent, rank(1, stderr="  rank 1: loss 0.5"), "prints too: “rank #: loss #”", None),
         (ranks.others_are_silent, rank(1, stderr="2026-11-23 12:00:00,123 loss"), "prints too", None),
+        (ranks.others_are_silent, rank(1, stderr="[loss"), "prints too: “[loss”", None),
         (ranks.same_work, rank(1, fits=[fit(log_dirs=["logs/1"])]), "writes TensorBoard's logs, too", 5),
         (ranks.same_work, rank(1, fits=[fit(steps=1)]), "has steps_per_epoch=1, and rank 0 4. Expected", 7),
         (
@@ -296,6 +297,21 @@ def test_a_broadcast_that_fails_is_step_4_s_and_says_why():
     found = updates.same_weights(runs(*fails), RIGHT, SCRIPT)
     assert f"Rank 0 (2 ranks on one host) fails in {VARIABLES} after the first batch" in found.message
     assert "[Op" not in found.message and "Expected: every rank takes part in one broadcast" in found.message
+
+
+@pytest.mark.parametrize("log", ["[", "[2026-11-23 12:00:00.123456: E /horovod/common/operations.cc:697] [1]: shut down"])
+def test_what_horovod_logs_is_no_line_of_the_script_s(log):
+    assert ranks.others_are_silent(runs(rank(0), rank(1, stderr=log)), RIGHT, SCRIPT) is None
+
+
+def test_a_share_of_no_steps_ends_the_program_and_is_step_5_s():
+    short, whole = [fit(each=[epoch(2)], steps=2)], runs(rank(0), rank(1))
+    mine = runs(rank(0, short), rank(1, short))
+    error = "ValueError: Unexpected value for `steps_per_epoch`. Received value is 0."
+    fails = [rank(number, [], error=error, causes=frozenset({"no steps"})) for number in range(3)]
+    assert not epochs.training_steps(mine, whole, SCRIPT).explains
+    found = epochs.training_steps(Runs(mine.topologies | {"three-ranks": fails}), whole, SCRIPT)
+    assert "takes 2 steps per epoch. Expected: 4" in found.message and found.explains
 
 
 def test_an_average_that_one_rank_lacks_is_step_6_s():

@@ -293,6 +293,23 @@ def test_what_a_crash_hides_is_not_checked(check):
     assert found.untold and "worker 1 (two workers) ends before it has trained" in found.message
 
 
+def test_workers_that_take_each_others_files_away_write_to_one_folder():
+    runs = right()
+    of_facts(saves=saves(5))(runs.topologies["two-workers"])
+    assert not restart.thrown_away(runs, right(), SCRIPT).explains
+    error = "InvalidArgumentError: left/checkpoints/after-2_temp/part-00000-of-00001 did not exist"
+    of_rank(error=error)(runs.topologies["three-workers"])
+    found = restart.thrown_away(runs, right(), SCRIPT)
+    assert "writes where the chief's files are kept" in found.message and found.explains
+
+
+def test_a_worker_that_an_error_ended_leaves_its_folder():
+    runs = right()
+    for change in (of_facts(remains=["/tmp/a"]), of_rank(error="ValueError: odd")):
+        change(runs.topologies["two-workers"])
+    assert restart.thrown_away(runs, right(), SCRIPT) is None
+
+
 def test_epochs_counted_from_the_beginning():
     runs, expected = right(), right()
     for every in (runs, expected):

@@ -1,0 +1,124 @@
+"""Made-up workers of mnist_multi_worker.py, each of which does what the solution does, and changes of them."""
+
+from grader.checks.multi_worker.epochs import HELD_OUT, TRAIN
+from grader.checks.multi_worker.workers import STRATEGY
+from grader.facts import Progress, Save, TaskFacts, TaskFit, Writer
+from grader.job import BATCH
+from grader.runner import reading
+from grader.runs import Rank, Runs
+
+SCRIPT = reading.read(
+    """
+strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+steps_per_epoch = 12
+validation_steps = 2
+with strategy.scope():
+    model = make_or_restore_model()
+callbacks = [ModelCheckpoint(path, save_freq=5), BackupAndRestore(folder, save_freq=5)]
+model.fit(train_data, epochs=2, verbose=1)
+model.save_weights(last)
+"""
+)
+CHECKPOINTS = "/disk/left/checkpoints"
+
+
+def progress(iterations):
+    return Progress([1.0, 2.0 + iterations], iterations)
+
+
+def saves(*iterations, folder=CHECKPOINTS):
+    return [Save(f"{folder}/after-{(number - 1) // 12 + 1}", number, progress(number).weights) for number in iterations]
+
+
+def worker(number, size=2, start=0, epochs=2):
+    """Return a worker that does what both steps ask for."""
+    steps = TRAIN // (BATCH * size)
+    end = start + epochs * steps
+    order = list(range(TRAIN)) * epochs
+    full = BATCH * size
+    mine = slice(number * BATCH, (number + 1) * BATCH)
+    folder = "/disk/left" if number == 0 else f"/tmp/thrown-away-{number}"
+    fit = TaskFit(
+        strategy=STRATEGY,
+        replicas=size,
+        callbacks=[
+            Writer("ModelCheckpoint", f"{folder}/checkpoints/after-{{epoch}}"),
+            Writer("BackupAndRestore", "/disk/left/backup"),
+        ],
+        steps_per_epoch=steps,
+        in_parts=[],
+        places=[],
+        images=[order[step * full : (step + 1) * full][mine] for step in range(epochs * steps)],
+        validation_images=[
+            [1000 + image for image in range(step * full, (step + 1) * full)][mine] for step in range(HELD_OUT // full)
+        ]
+        * epochs,
+        epochs=[steps] * epochs,
+        entered=progress(start),
+        begin=progress(start),
+        end=progress(end),
+        updates=[progress(number).weights for number in range(start + 1, end + 1)],
+        weights=[progress(start + epoch * steps).weights for epoch in range(1, epochs + 1)],
+    )
+    periodic = range(start + 5, end, 5)
+    facts = TaskFacts(
+        strategies=[(STRATEGY, size)],
+        communication=["RING"],
+        built=STRATEGY,
+        lines={"model": 6},
+        fits=[fit],
+        saves=saves(*periodic, end, folder=f"{folder}/checkpoints"),
+        backups=saves(*periodic),
+        after=Save(f"{CHECKPOINTS}/after-2", end),
+    )
+    stdout = "" if number else "Epoch 1/2"
+    return Rank(number, 0, f"Worker {number}", "two workers", 0, None, "", stdout, "", facts, reported=True)
+
+
+def right():
+    """Return runs of workers that do what both steps ask for."""
+    runs = Runs({"two-workers": [worker(0), worker(1)], "three-workers": [worker(0), worker(1)]}, traffic=1000)
+    for rank in runs.topologies["three-workers"]:
+        rank.facts.before, rank.facts.fits[0].entered = Save(f"{CHECKPOINTS}/after-0", 0), progress(0)
+    killed, restarted = [worker(0), worker(1)], [worker(0, start=15), worker(1, start=15)]
+    for rank in restarted:
+        rank.facts.before, rank.facts.fits[0].restored = Save(f"{CHECKPOINTS}/after-2", 15), True
+        rank.facts.fits[0].end, rank.facts.fits[0].epochs = progress(24), [9]
+    runs.reserved = {"killed": killed, "restarted": restarted}
+    return runs
+
+
+def of_fit(number=1, **values):
+    """Return a change of a worker's training."""
+
+    def change(found):
+        for name, value in values.items():
+            setattr(found[number].facts.fits[0], name, value)
+
+    return change
+
+
+def named(name):
+    """Return a change of the name of the chief's last checkpoint."""
+    last = Save(f"{CHECKPOINTS}/{name}", 24, progress(24).weights)
+    return of_facts(0, after=Save(name, 24), saves=[*saves(5, 10, 15, 20), last])
+
+
+def of_facts(number=1, **values):
+    """Return a change of a worker's facts."""
+
+    def change(found):
+        for name, value in values.items():
+            setattr(found[number].facts, name, value)
+
+    return change
+
+
+def of_rank(number=1, **values):
+    """Return a change of what was seen of a worker."""
+
+    def change(found):
+        for name, value in values.items():
+            setattr(found[number], name, value)
+
+    return change

@@ -201,7 +201,7 @@ def _name(number: int, types: list[TaskType]) -> str:
 
 
 def _steady(text: str) -> str:
-    """Return an error's text without what differs from run to run: names of TensorFlow's nodes, who was first."""
+    """Return an error's text without what differs from run to run: nodes' names, values, ports, who was first."""
 
     def in_order(found: re.Match[str]) -> str:
         one, other = sorted((found[2], found[4]))
@@ -209,5 +209,8 @@ def _steady(text: str) -> str:
 
     text = text[:STEADY]
     text = re.sub(r"{{.*?}} ?|(?<= object) at 0x[0-9a-f]+", "", text)
+    text = re.sub(r"\barray\(\[[^()]*\)?", "array(…)", text)
+    text = re.sub(r"(?<=127\.0\.0\.1):\d+", "", text)
+    text = re.sub(r'(?m)^(Additional GRPC error information|:{"created":).*\n?', "", text)
     text = re.sub(r'(?m)^ *File ".*", line \d+, in .*\n+', "", text)  # TensorFlow tells where each node was made
     return re.sub(r"(One rank [^.]*? )(\[[^]]*]|\S+), but another rank ([^.]*? )(\[[^]]*]|\S+)\.", in_order, text)

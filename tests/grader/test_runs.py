@@ -106,3 +106,18 @@ def test_what_a_library_s_error_means_is_known(kind, message, cause):
 @pytest.mark.parametrize("cause", ["task taken", "port taken"])
 def test_causes_of_tf_config_are_in_its_words(cause):
     assert re.search(dict(runs.CAUSES)[cause], Path(tf_config.__file__).read_text())
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (
+            "not: <tf.Variable numpy=\narray([[0.1, 0.2],\n [1, 2]], dtype=float32)>",
+            "not: <tf.Variable numpy=\narray(…)>",
+        ),
+        ("it is to listen at 127.0.0.1:45589, and", "it is to listen at 127.0.0.1, and"),
+        ('lost\nAdditional GRPC error information from remote target 0:\n:{"created":"@17","file":"a.cc"}\n', "lost\n"),
+    ],
+)
+def test_an_error_reads_alike_in_each_run(error, shown):
+    assert runs._steady(error) == shown

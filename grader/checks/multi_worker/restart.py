@@ -60,7 +60,7 @@ def thrown_away(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
                         # Two that write to one folder take each other's files away, or not, by chance.
                         explains=any(f"{Path(path).parent.name}/" in error for error in errors),
                     )
-            if rank.facts.remains and not rank.error:
+            if rank.facts.remains and not (rank.error or rank.ended_for):
                 return Finding(
                     f"{rank.where} leaves {rank.facts.remains[0]} when the program has ended. Expected: what a worker "
                     "other than the chief writes to is removed.",

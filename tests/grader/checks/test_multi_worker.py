@@ -195,9 +195,10 @@ def test_workers_that_take_each_others_files_away_write_to_one_folder():
     assert "writes where the chief's files are kept" in found.message and found.explains
 
 
-def test_a_worker_that_an_error_ended_leaves_its_folder():
+@pytest.mark.parametrize("ended", [{"error": "ValueError: odd"}, {"ended_for": "stall"}])
+def test_a_worker_that_was_ended_early_may_leave_its_folder(ended):
     runs = right()
-    for change in (of_facts(remains=["/tmp/a"]), of_rank(error="ValueError: odd")):
+    for change in (of_facts(remains=["/tmp/a"]), of_rank(**ended)):
         change(runs.topologies["two-workers"])
     assert restart.thrown_away(runs, right(), SCRIPT) is None
 

@@ -57,7 +57,7 @@ learned = learning.Learning(LEARNING_ALONE, ((LEARNING_TOGETHER,), (LEARNING_SER
 ON_WORKERS, ON_SERVERS = (TWO.name, THREE.name), (KILLED.name, RESTARTED.name, ROLES.name)
 
 # The program has no flag for the way of communication, and backs up instead of saving checkpoints.
-part.adopt(
+adopted = part.adopt(
     multi_worker.part,
     (13, 14),
     instead=dict.fromkeys(
@@ -82,6 +82,7 @@ part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
     103,
     points=5,
     asks=("all processes together see no more images than one process sees",),
+    needs=(adopted[restart.thrown_away],),  # workers that write to one folder can fail of it, or not, by chance
     clusters=(TWO, THREE, KILLED, RESTARTED, ROLES, *learned.clusters),
     hint="Workers of one step share its batch, so an epoch has fewer steps. A coordinator's workers take a batch each, "
     "so an epoch has as many steps as on one process.",

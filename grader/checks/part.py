@@ -123,8 +123,10 @@ class Part(Generic[Facts]):
         numbers: Collection[int],
         instead: Mapping[Judge[Facts], Judge[Facts] | None],
         on: Collection[str] = (),
-    ) -> None:
+    ) -> Mapping[Judge[Facts], Judge[Facts]]:
         """Take over another part's checks of some steps, for this part's program, but for those that have others.
+
+        Returns by the function of each check of theirs the one that it has here, for checks that need it.
 
         Args:
             other: the part.
@@ -139,6 +141,7 @@ class Part(Generic[Facts]):
                 needs = tuple(needed for each in check.needs if (needed := new.get(each, each)))
                 adopted = replace(check, judge=judge, needs=needs, clusters=())
                 insort(self.checks, adopted, key=lambda other: other.step.number)
+        return {theirs: ours for theirs, ours in new.items() if ours}
 
     def up_to(self, number: int) -> list[Check[Facts]]:
         """Return the checks of the steps up to this one."""

@@ -211,6 +211,6 @@ def _steady(text: str) -> str:
     text = re.sub(r"{{.*?}} ?|(?<= object) at 0x[0-9a-f]+", "", text)
     text = re.sub(r"\barray\(\[[^()]*\)?", "array(…)", text)
     text = re.sub(r"(?<=127\.0\.0\.1):\d+", "", text)
-    text = re.sub(r'(?m)^(Additional GRPC error information|:{"created":).*\n?', "", text)
+    text = re.sub(r'(?m)^ *(Additional GRPC error information|:{"created":).*\n?', "", text)
     text = re.sub(r'(?m)^ *File ".*", line \d+, in .*\n+', "", text)  # TensorFlow tells where each node was made
     return re.sub(r"(One rank [^.]*? )(\[[^]]*]|\S+), but another rank ([^.]*? )(\[[^]]*]|\S+)\.", in_order, text)

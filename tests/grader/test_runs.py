@@ -117,6 +117,7 @@ def test_causes_of_tf_config_are_in_its_words(cause):
         ),
         ("it is to listen at 127.0.0.1:45589, and", "it is to listen at 127.0.0.1, and"),
         ('lost\nAdditional GRPC error information from remote target 0:\n:{"created":"@17","file":"a.cc"}\n', "lost\n"),
+        ('  a\n  Additional GRPC error information from 0:\n  :{"created":"@17","file":"a.cc"}\n  b', "  a\n  b"),
     ],
 )
 def test_an_error_reads_alike_in_each_run(error, shown):

@@ -12,6 +12,7 @@ from msgspec import structs
 from rich.progress import track
 
 from course import steps
+from grader.checks import ending
 from grader.classroom import verdicts
 from grader.report.data import Outcome, Report
 from tests.attacks.forgeries import FORGERIES
@@ -43,13 +44,23 @@ def measure(part: str, times: int) -> dict:
         reports = list(track(threads.map(judged, orders), total=len(orders), description=f"judging {part}"))
     turns = [reports[turn * len(rows) : (turn + 1) * len(rows)] for turn in range(times)]
     wrong = {row.name for turn in turns for row, report in zip(rows, turn, strict=True) if not row.deserves(report)}
-    checks = ([_without_random_names(report) for report in turn] for turn in turns)
+    checks = ([_without_chance(report) for report in turn] for turn in turns)
     unlike = [
         row.name for row, first, *others in zip(rows, *checks, strict=True) if any(one != first for one in others)
     ]
     return {"scripts": len(rows), "times": times, "wrong": sorted(wrong), "unlike": unlike}
 
 
-def _without_random_names(report: Report) -> list[Outcome]:
-    """Return the outcomes of a report, without the names that Python draws for temporary folders."""
-    return [structs.replace(check, message=re.sub(r"\btmp\w{8}", "tmp", check.message)) for check in report.checks]
+def _without_chance(report: Report) -> list[Outcome]:
+    """Return the outcomes of a report, without what chance decides.
+
+    That are the names that Python draws for temporary folders and, where a check explains why the program fails, which
+    of its processes fails first, and with which of a library's errors.
+    """
+    first = report.first_failure
+    return [
+        structs.replace(check, message="", line=None)
+        if check.name == ending.RUNS and first and first.name != ending.RUNS
+        else structs.replace(check, message=re.sub(r"\btmp\w{8}", "tmp", check.message))
+        for check in report.checks
+    ]

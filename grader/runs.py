@@ -208,9 +208,9 @@ def _steady(text: str) -> str:
         return f"{found[1]}{one}, but another rank {found[3]}{other}."
 
     text = text[:STEADY]
-    text = re.sub(r"{{.*?}} ?|(?<= object) at 0x[0-9a-f]+", "", text)
+    text = re.sub(r"\d+ root error\(s\) found\.\n *\(0\) (.*)[\s\S]*", r"\1\n", text)  # of several workers, maybe
+    text = re.sub(r"\n?\s*\[\[{{.*?}}]]|{{.*?}} ?|(?<= object) at 0x[0-9a-f]+", "", text)
     text = re.sub(r"\barray\(\[[^()]*\)?", "array(…)", text)
     text = re.sub(r"(?<=127\.0\.0\.1):\d+", "", text)
     text = re.sub(r'(?m)^ *(Additional GRPC error information|:{"created":).*\n?', "", text)
-    text = re.sub(r'(?m)^ *File ".*", line \d+, in .*\n+', "", text)  # TensorFlow tells where each node was made
     return re.sub(r"(One rank [^.]*? )(\[[^]]*]|\S+), but another rank ([^.]*? )(\[[^]]*]|\S+)\.", in_order, text)

@@ -10,6 +10,7 @@ import inspect
 import json.encoder
 import linecache
 import mmap
+import re
 import sys
 import threading
 import traceback
@@ -142,9 +143,14 @@ def _error(error: BaseException, script: str) -> Error:
     refused = _refused_arguments(error)
     if refused:
         return Error(ARGUMENTS, refused, line, "")
-    lines = traceback.format_list(own) + traceback.format_exception_only(error)
-    shown = "".join(lines).replace(script, Path(script).name)[-8000:]
-    return Error(type(error).__name__, str(error)[:2000], line, shown)
+    said = _without_origins("".join(traceback.format_exception_only(error)))
+    shown = ("".join(traceback.format_list(own)) + said).replace(script, Path(script).name)[-8000:]
+    return Error(type(error).__name__, _without_origins(str(error))[:2000], line, shown)
+
+
+def _without_origins(text: str) -> str:
+    """Return an error's text without where each node of a graph was made, which TensorFlow tells at length."""
+    return re.sub(r'(?m)^(Detected at node .*| *File ".*", line \d+, in .*)\n+', "", text)
 
 
 def _refused_arguments(error: BaseException) -> str | None:

@@ -115,6 +115,12 @@ def test_causes_of_tf_config_are_in_its_words(cause):
             "not: <tf.Variable numpy=\narray([[0.1, 0.2],\n [1, 2]], dtype=float32)>",
             "not: <tf.Variable numpy=\narray(…)>",
         ),
+        (
+            "Graph execution error:\n\n2 root error(s) found.\n  (0) OUT_OF_RANGE:  End of sequence\n"
+            "\t [[{{node cond/IteratorGetNext}}]]\n  (1) UNAVAILABLE:  gone\n0 successful operations.",
+            "Graph execution error:\n\nOUT_OF_RANGE:  End of sequence\n",
+        ),
+        ("shape:\n\n\t [[{{node a/b}}]] [Op:f]", "shape: [Op:f]"),
         ("it is to listen at 127.0.0.1:45589, and", "it is to listen at 127.0.0.1, and"),
         ('lost\nAdditional GRPC error information from remote target 0:\n:{"created":"@17","file":"a.cc"}\n', "lost\n"),
         ('  a\n  Additional GRPC error information from 0:\n  :{"created":"@17","file":"a.cc"}\n  b', "  a\n  b"),

@@ -1,9 +1,13 @@
 """The checks of step 15, on made-up facts: what each one says, and what it leaves open."""
 
+import math
+
 import pytest
 
 from grader.checks import parameter_server as checks
 from grader.facts import Input, Progress, Save
+from grader.job import BATCH
+from grader.runner.synthetic_data import TRAIN_IMAGES
 from grader.runs import Runs
 from tests.grader.checks.made_up_coordinator import (
     ORDERED,
@@ -255,6 +259,20 @@ def test_what_was_not_seen_is_no_pass(check, change):
 
 def test_a_function_that_makes_nothing_fails():
     assert found(checks.images, fit(input=Input([], [], []))).message == f"{WHERE}: the input function makes no data."
+
+
+@pytest.mark.parametrize("error", [None, "CancelledError: The function is cancelled."])
+def test_data_that_do_not_repeat_explain_why_a_training_fails(error):
+    def ends(runs, facts):
+        fit(input=Input([2, 1], ORDERED, ORDERED[::-1]))(runs, facts)
+        chief(error=error)(runs, facts)
+
+    assert found(checks.images, ends).explains == bool(error)
+
+
+def test_data_that_do_not_repeat_run_out_whichever_worker_takes_how_many_batches():
+    left = checks.EPOCHS - checks.KILLED_IN + 1
+    assert left * checks.BATCHES > checks.WORKERS * math.ceil(TRAIN_IMAGES / BATCH)
 
 
 def test_a_training_that_hardly_communicates_needs_a_person():

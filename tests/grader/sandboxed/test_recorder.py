@@ -61,6 +61,18 @@ def test_an_exception_is_a_fact_without_frames_of_ours(tmp_path):
     assert error.traceback.count("File ") == 2 and "recorder.py" not in error.traceback
 
 
+def test_an_error_of_a_graph_is_told_without_where_each_node_was_made(tmp_path):
+    script = r"""
+        def fail():
+            made = '  File "/usr/lib/a.py", line 3, in call\n\n' * 500
+            raise ValueError(f"Graph execution error:\n\nDetected at node a/b defined at (last):\n{made}no more")
+        fail()
+    """
+    error = recorded(tmp_path, script).facts.error
+    assert error.message == "Graph execution error:\n\nno more"
+    assert 'File "script.py", line 4, in fail' in error.traceback and "a.py" not in error.traceback
+
+
 def test_a_syntax_error_has_its_line(tmp_path):
     error = recorded(tmp_path, "first = 1\nsecond = (\n").facts.error
     assert (error.kind, error.line) == ("SyntaxError", 2)

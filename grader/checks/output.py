@@ -9,7 +9,7 @@ from grader.runs import Rank
 WARNING = re.compile(
     r"[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):(tensorflow|absl):|\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+: [IWEF] "
     r"|[IWEF]\d{4} |\[(\d|$)"  # Horovod writes the bracket by itself, and may be ended right after it
-    # How records of TensorFlow's log go on, where another worker is gone.
+    # How records of TensorFlow's log continue, where another worker is gone.
     r'|Additional GRPC error information|:{"created":|The error could be from a previous operation\.'
 )
 DEPRECATED = "Instructions for updating:"  # a line in TensorFlow's warnings; the next one has the instructions

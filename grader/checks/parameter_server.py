@@ -24,7 +24,7 @@ CREATOR = "DatasetCreator"
 SERVER = "parameter_server/worker_and_ps.py"
 EPOCHS = 4
 # Epoch: three are to come with it, more than two workers have data for, if these do not repeat. So a script that does
-# not repeat them fails each time, and not by chance of how many steps a worker takes.
+# not repeat them fails each time, and not by chance of how many steps each worker takes.
 KILLED_IN = 2
 BATCHES = TRAIN_IMAGES // BATCH  # per epoch
 SERVERS, WORKERS = 3, 2  # not equally many, since a variable has one part per server, and not per worker

@@ -299,21 +299,6 @@ def test_a_broadcast_that_fails_is_step_4_s_and_says_why():
     assert "[Op" not in found.message and "Expected: every rank takes part in one broadcast" in found.message
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        "[",
-        "[2026-11-23 12:00:00.123456: E /horovod/common/operations.cc:697] over",
-        "2026-11-26 00:43:58.734704: E tensorflow/core/common_runtime/ring_alg.cc:291] Aborting: Socket closed\n"
-        "Additional GRPC error information from remote target /job:worker/replica:0/task:0 while calling Receive:\n"
-        ':{"created":"@1795653838.73","description":"Error received from peer ipv4:127.0.0.1:57055"}\n'
-        "The error could be from a previous operation. Restart your program to reset.",
-    ],
-)
-def test_what_libraries_log_is_no_line_of_the_script_s(log):
-    assert ranks.others_are_silent(runs(rank(0), rank(1, stderr=log)), RIGHT, SCRIPT) is None
-
-
 def test_a_share_of_no_steps_ends_the_program_and_is_step_5_s():
     short, whole = [fit(each=[epoch(2)], steps=2)], runs(rank(0), rank(1))
     mine = runs(rank(0, short), rank(1, short))

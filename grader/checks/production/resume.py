@@ -148,6 +148,9 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
     after = _again(runs)
     if isinstance(after, Finding):
         return after
+    for rank in after:  # its end stops the others at any time
+        if rank.error and not rank.facts.fits and not rank.causes & {"shut down", "connection"}:
+            return Finding(NO_TRAINING.format(rank.number), untold=True)
     # A program that counts its checkpoints, or keeps the number elsewhere, does not see copies.
     newest, original, named = _newest(runs)
     began = {rank.number: rank.facts.fits[0].initial_epoch for rank in after if rank.facts.fits}

@@ -105,6 +105,16 @@ def test_ranks_that_begin_with_different_epochs(runs, right):
     assert found.line == line("initial_epoch = broadcast_object")
 
 
+def test_a_rank_that_fails_by_itself_stops_the_others_at_any_time(runs, right):
+    begin(runs, NEWEST, 0)
+    failing = runs.reserved["resumed"][1]
+    failing.facts.fits, failing.error = [], "PermissionDeniedError: checkpoint-11.h5"
+    found = resume.goes_on(runs, right, SOURCE)
+    assert found.untold and found.message == "Not checked: started again, rank 1 does not reach training."
+    failing.causes = frozenset({"shut down"})
+    assert not resume.goes_on(runs, right, SOURCE).untold
+
+
 def test_names_in_the_order_of_texts(runs, right):
     begin(runs, 9, 9)
     found = resume.goes_on(runs, right, SOURCE)

@@ -54,7 +54,7 @@ def measure(part: str, times: int) -> dict:
 def _without_chance(report: Report) -> list[Outcome]:
     """Return the outcomes of a report, without what chance decides.
 
-    That are the names that Python draws for temporary folders and, where a check explains why the program fails, which
+    That is: the names that Python draws for temporary folders and, where a check explains why the program fails, which
     of its processes fails first, and with which of a library's errors.
     """
     first = report.first_failure

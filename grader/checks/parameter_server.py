@@ -22,10 +22,10 @@ part = Part("coordinator.py", "parameter_server/coordinator.py", TaskFacts)
 STRATEGY = "ParameterServerStrategyV2"  # what ParameterServerStrategy is called inside TensorFlow
 CREATOR = "DatasetCreator"
 SERVER = "parameter_server/worker_and_ps.py"
+# Started again, a training has three epochs left: more steps than both workers have data for, if these do not repeat.
+# So a script that does not repeat them fails each time, however many steps each worker takes.
 EPOCHS = 4
-# Epoch: three are to come with it, more than two workers have data for, if these do not repeat. So a script that does
-# not repeat them fails each time, and not by chance of how many steps each worker takes.
-KILLED_IN = 2
+KILLED_IN = 2  # epoch
 BATCHES = TRAIN_IMAGES // BATCH  # per epoch
 SERVERS, WORKERS = 3, 2  # not equally many, since a variable has one part per server, and not per worker
 

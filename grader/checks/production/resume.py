@@ -166,10 +166,7 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
         if NEWEST + 1 in wrong:
             message += f" Rank 1's host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
         return Finding(message, _line_of_epoch(after, source))
-    for rank in after:
-        if not rank.facts.fits:
-            return Finding(NO_TRAINING.format(rank.number), untold=True)
-    return None
+    return next((Finding(NO_TRAINING.format(rank.number), untold=True) for rank in after if not rank.facts.fits), None)
 
 
 @part.check(

@@ -120,6 +120,11 @@ MESSAGES = [
     (restart.backups, of_facts(0, backups=saves(12)), "makes no backup after step 5"),
     (restart.backups, of_facts(0, backups=saves(*range(1, 24))), "makes a backup after step 1"),
     (restart.last_save, of_facts(0, after=None), "the chief, leaves no checkpoint in --log-dir/checkpoints"),
+    (  # the newest there is another worker's
+        restart.last_save,
+        of_facts(0, saves=saves(5, 24, folder="/tmp/x")),
+        "the chief, leaves no checkpoint in --log-dir/checkpoints",
+    ),
     (restart.last_save, of_facts(0, after=Save("after-2", 20)), "after-2, has 20 of the 24 steps"),
     (restart.last_save, named("final"), "is named final. Expected: the name with the number"),
     (restart.last_save, named("best-2"), "is named best-2, and those before it after-…"),

@@ -142,15 +142,16 @@ class TaskRecorder(Recorder[TaskFacts]):
 
     def _watched_save(self, save: Callable[..., Any]) -> Callable[..., Any]:
         def call(this: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
-            caller = inspect.currentframe().f_back  # type: ignore[union-attr]
             path = os.path.abspath(filepath)  # noqa: PTH100  a text, as it was given
-            if caller and caller.f_code.co_filename == self.script:  # and not Keras
+            if inspect.currentframe().f_back.f_code.co_filename == self.script:  # type: ignore[union-attr]  # not Keras
                 self.facts.saved.append(path)
             if this.distribute_strategy.extended._in_multi_worker_mode():
                 self._note_save(self.facts.saves, path, this)
             elif this.optimizer and len(self.facts.saves) < KEPT:
                 self.facts.saves.append(Save(path, int(tf.convert_to_tensor(this.optimizer.iterations))))
-            return save(this, filepath, *args, **kwargs)
+            with contextlib.suppress(tf.errors.NotFoundError):  # another worker saves there, too, and was faster
+                return save(this, filepath, *args, **kwargs)
+            return save(this, filepath, *args, **kwargs)  # so whether the program fails of it is no matter of chance
 
         return call
 
@@ -237,8 +238,7 @@ class TaskRecorder(Recorder[TaskFacts]):
             number = re.search(r"-(\d+)$", path.stem)
             if number:
                 self.evaluated.load_weights(str(path.with_suffix(""))).expect_partial()
-                weights = self.project(self.evaluated.get_weights())
-                self.facts.checkpoints.append(Checkpoint(int(number[1]), weights))
+                self.facts.checkpoints.append(Checkpoint(int(number[1]), self.project(self.evaluated.get_weights())))
 
     def look_for_remains(self) -> None:
         """Note which folders are still there that this worker wrote to, once what runs at exit has run."""

@@ -143,7 +143,7 @@ class Watch:
         for name, group in self.groups.items():
             if name not in self.failed and _stalled([rank for rank in group if not rank.over], patience):
                 for rank in group:
-                    if not (rank.over or rank.ended_for):
+                    if not (rank.over or rank.waits or rank.ended_for):
                         rank.ask_to_end("stall", until)
         for rank in alive:  # one that is still at work may yet fail by itself, and say why
             idle = rank.still > GRACE and not (rank.waits or rank.serves or rank.ended_for)

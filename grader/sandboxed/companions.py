@@ -13,7 +13,6 @@ from course.internal.keras_fit import FitCall, wrap_fit
 from grader.facts import TaskFacts
 from grader.job import TaskSpec
 from grader.sandboxed import pauses
-from grader.sandboxed.iterators import keep_iterators
 from grader.sandboxed.recorder import Recorder
 
 PATIENCE = 120  # seconds in all: for an evaluator that neither evaluates nor pauses
@@ -63,7 +62,6 @@ def make_mobilenet_shallow() -> None:
 def run(program: str, task: TaskSpec, number: int, board: mmap.mmap) -> Recorder[TaskFacts]:
     """Run a program as this task, and return a recorder of no more than its error, if any."""
     make_mobilenet_shallow()
-    keep_iterators()
     wrap_fit(_paced)
     recorder = Recorder(program, number, board, TaskFacts())
     recorder.run(task.arguments)

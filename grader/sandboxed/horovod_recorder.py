@@ -28,7 +28,6 @@ from grader.sandboxed import collectives, looks, seeds, steps
 from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
-from grader.sandboxed.iterators import keep_iterators
 from grader.sandboxed.labels import Labels
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
@@ -300,7 +299,6 @@ def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int 
     collectives.watch(recorder)
     recorder.watch_gradients()
     recorder.watch_model()
-    keep_iterators()
     recorder.watch_images(topology.digits)
     seeds.watch(recorder.facts)
     if rank:

@@ -99,10 +99,12 @@ def _run(place: Place, send: Callable[[str], None]) -> int:
 
 def _recorded(place: Place) -> Recorder[Any]:
     """Run what is this rank's to run, and return its recorder."""
-    from grader.sandboxed import arrays, locks  # they need TensorFlow, which the fork server has imported by now
+    # They need TensorFlow, which the fork server has imported by now.
+    from grader.sandboxed import arrays, iterators, locks
 
     locks.close()
     arrays.copy_arrays()
+    iterators.keep_iterators()
     script = str(place.script)
     if not place.topology.tasks:
         from grader.sandboxed import horovod_recorder

@@ -19,6 +19,7 @@ from grader import checks, runs
 from grader.checks.horovod.program import WITH_WITNESS
 from grader.checks.training import CLUSTERS
 from grader.facts import Answer, HorovodFacts, Result, Testimony
+from grader.job import TaskSpec, Topology
 from grader.runner import sandbox
 from grader.runner.pool import OF_RUNS, NoVerdictError, OverrunError, Pool, _exchange
 from grader.runner.server import ServerError
@@ -57,6 +58,22 @@ def test_ranks_know_their_place(pool):
         "three-ranks": ["0 3 0 3", "1 3 1 3", "2 3 2 3"],
     }
     assert "; ".join(begun) == "; ".join(cluster.description for cluster in CLUSTERS)
+
+
+WORKERS = Topology("two-workers", "two workers", 1, 2, 0, tasks=(TaskSpec("worker"),) * 2)
+
+
+@pytest.mark.parametrize("topology", [CLUSTERS[0], WORKERS], ids=lambda topology: topology.name)
+def test_no_rank_takes_a_data_iterator_down(pool, topology):
+    script = "import gc, weakref\nimport tensorflow as tf\nmade = weakref.ref(iter(tf.data.Dataset.range(2)))\n"
+    left = results(pool, f"{script}gc.collect()\nprint(next(made()).numpy())", [topology])
+    assert [rank.stdout for rank in left[topology.name]] == ["0\n"] * 2
+
+
+def test_of_workers_that_wait_for_good_one_that_is_through_was_not_ended(pool):
+    script = "import json, os\nimport tensorflow as tf\nif json.loads(os.environ['TF_CONFIG'])['task']['index']:\n"
+    left = results(pool, f"{script}    tf.distribute.MultiWorkerMirroredStrategy()", [WORKERS])["two-workers"]
+    assert [(rank.ended_for, rank.collective) for rank in left] == [(None, ""), ("stall", "the start of the cluster")]
 
 
 def test_nothing_of_one_script_is_there_for_the_next(pool):

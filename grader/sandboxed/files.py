@@ -23,6 +23,7 @@ from tensorflow.python.ops import gen_io_ops
 from course import store
 from grader import facts
 from grader.job import CHECKPOINT, Folders, Found
+from grader.sandboxed.folders import files_below
 
 MOST = 100  # names of each kind that are reported
 
@@ -62,8 +63,8 @@ class WatchedFiles:
                 Path(self.logs, f"{CHECKPOINT}{name}.h5").touch(mode=0)  # of another run, and not this rank's to read
             return
         for epochs, name in found.copies:
-            for path in sorted(Path(self.logs).rglob(f"{CHECKPOINT}{epochs}*")):
-                if re.fullmatch(rf"{CHECKPOINT}{epochs}(\.\w+)?", path.name) and path.is_file():
+            for path in sorted(files_below(self.logs)):
+                if re.fullmatch(rf"{CHECKPOINT}{epochs}(\.\w+)?", path.name):
                     shutil.copyfile(path, path.with_name(path.name.replace(str(epochs), str(name), 1)))
 
     def watch(self) -> None:
@@ -184,7 +185,7 @@ class WatchedFiles:
     def _count_copy(self) -> None:
         """Count the images of the host's copy, when the rank first needs them."""
         if self.cached is None:
-            self.cached = sum(1 for _ in Path(self.cache).rglob("*.png"))
+            self.cached = sum(path.suffix == ".png" for path in files_below(self.cache))
 
     def _heard(self, event: str, details: tuple[Any, ...]) -> None:
         if event == "open":
@@ -235,10 +236,9 @@ class WatchedFiles:
 def _sizes(folder: str) -> dict[Path, int]:
     """Return the size of each file below a folder, in bytes, by its path there."""
     sizes = {}
-    for path in Path(folder).rglob("*"):
+    for path in files_below(folder):
         with contextlib.suppress(FileNotFoundError):  # another rank of this host may just have removed it
-            if path.is_file():
-                sizes[path.relative_to(folder)] = path.stat().st_size
+            sizes[path.relative_to(folder)] = path.stat().st_size
     return sizes
 
 

@@ -18,6 +18,7 @@ from tensorflow.python.distribute import input_lib
 from tensorflow.python.ops import summary_ops_v2
 
 from grader.facts import Save, Writer
+from grader.sandboxed.folders import files_below
 
 FILES = 20  # that are looked at
 CREATOR = tf.keras.utils.experimental.DatasetCreator
@@ -58,7 +59,7 @@ def newest_checkpoint(logs: Path) -> Save | None:
 def kept_tensors(logs: Path) -> list[np.ndarray]:
     """Return what the newest checkpoints and backups below --log-dir hold: arrays of numbers that are no integers."""
     tensors = []
-    for index in sorted(logs.rglob("*.index")):
+    for index in sorted(path for path in files_below(logs) if path.suffix == ".index"):
         newest = tf.train.latest_checkpoint(index.parent)
         if newest and Path(newest).name != index.stem:
             continue
@@ -140,8 +141,8 @@ def has_board(callbacks: Any) -> bool:
 
 def files(logs: Path) -> list[str]:
     """Return the names of files in a folder for logs, checkpoints first."""
-    names = [str(path.relative_to(logs)) for path in logs.rglob("*") if path.is_file()]
-    return sorted(names, key=lambda name: not name.startswith("checkpoints/"))[:FILES]
+    names = (str(path.relative_to(logs)) for path in files_below(logs))
+    return sorted(names, key=lambda name: (not name.startswith("checkpoints/"), name))[:FILES]
 
 
 def curves(logs: Path) -> dict[str, int]:
@@ -149,7 +150,7 @@ def curves(logs: Path) -> dict[str, int]:
     for each in gc.get_objects():
         if issubclass(type(each), summary_ops_v2.SummaryWriter):
             each.flush()
-    own = [path for path in logs.rglob("events.out.tfevents.*") if f".{os.getpid()}." in path.name]
+    own = [path for path in files_below(logs) if ".tfevents." in path.name and f".{os.getpid()}." in path.name]
     return {str(path): _values(path) for path in own[:FILES]}
 
 

@@ -183,7 +183,7 @@ def _be_rank(entry: Entry, place: Place, stdout: int, stderr: int) -> NoReturn:
         sandbox.close_all_but(place.facts, place.orders, *([] if place.link is None else [place.link]))
         entry(place)
     finally:
-        os._exit(70)
+        os._exit(os.EX_SOFTWARE)
 
 
 def environments(topology: Topology, link: int | None) -> list[dict[str, str]]:

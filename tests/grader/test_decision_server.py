@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from course import steps
-from grader import decision_server
+from grader import checks, decision_server
 from grader.deciding import Case, Decision, decide, failed
-from grader.facts import Ran
+from grader.facts import Answer, Ran, Result
 
 CASE = Case(3, steps.get(3).solution.read_text(), 60)
 
@@ -64,3 +64,11 @@ def test_processes_that_left_no_answer_are_no_verdict_unless_the_script_looks_fo
 def test_a_supervisor_that_broke_is_no_verdict():
     decision = decide(Case(3, CASE.text, 60, Ran(b'{"broken": "no room"}'), Ran(b"")))
     assert decision.status == "not_graded" and "no room" in decision.checks[0].message
+
+
+def test_a_rank_in_which_the_judge_s_own_code_fails_is_no_verdict():
+    clusters = checks.of(3).clusters(3)
+    failed = Result(os.EX_SOFTWARE, None, "", "", "", None)
+    answer = Answer({cluster.name: [failed] * cluster.size for cluster in clusters}, 0)
+    decision = decide(Case(3, CASE.text, 60, Ran(msgspec.json.encode(answer)), Ran(b"")))
+    assert decision.status == "not_graded" and "Rank 0" in decision.checks[0].message

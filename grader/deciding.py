@@ -70,7 +70,9 @@ def decide(case: Case) -> Decision | None:
     killed = next((rank for rank in runs.ranks() if rank.exit == -signal.SIGKILL and not rank.ended_for), None)
     if killed and not source.suspicious:
         return undecided(case.step, f"{killed.where} was killed, and not by the script. {AGAIN}")
-    broken = next((rank for rank in runs.ranks() if rank.exit == os.EX_SOFTWARE and not rank.reported), None)
+    broken = next(
+        (rank for rank in runs.ranks() if rank.exit == os.EX_SOFTWARE and not (rank.reported or rank.ended_for)), None
+    )
     if broken and not source.suspicious:
         return undecided(case.step, f"{broken.where}: the judge's own code fails there. Judge it again.")
     expected = read(case.expected, part.clusters(case.step), part.facts)

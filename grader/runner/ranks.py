@@ -24,6 +24,7 @@ from grader.runner import sandbox
 BOARD = 120  # bytes in which a rank writes which collective it is in
 STREAMS = "facts", "stdout", "stderr"
 OF_MPIRUN = "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE"
+POLLING = 5  # ticks a second of processor time, a hundredth of one each, that a script takes that waits for a file
 KEPT = {"facts": 2_000_000, "stdout": 200_000, "stderr": 200_000}  # bytes
 
 Entry = Callable[[Place], NoReturn]  # what a rank runs
@@ -125,8 +126,9 @@ class RunningRank:
             of = "" if self.threaded else f"/task/{self.pid}"
             fields = Path(f"/proc/{self.pid}{of}/stat").read_text().rpartition(")")[2].split()
         state, ticks = fields[0], int(fields[11]) + int(fields[12])  # see proc(5)
-        # Threads that look after connections take a tick now and then, and so does a script that waits for a file.
-        if ticks > self.ticks + 1 or (state not in "SR" and not self.threaded):
+        # Threads that look after connections take a tick now and then, and a script that waits for a file a few.
+        few = 1 if self.threaded else 1 + int(POLLING * max(0.0, seconds))
+        if ticks > self.ticks + few or (state not in "SR" and not self.threaded):
             self.still = 0.0
         elif state == "S" or self.threaded:  # one that waits for a core could not have worked, nor was it seen to
             self.still += max(0.0, seconds)

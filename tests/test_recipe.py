@@ -100,7 +100,7 @@ def test_a_written_step_is_released_and_checked(checkout):
     done = checkout.run("-m", "grader", "check", "--step", "21", "--json", SOLUTION)
     assert {check["step"] for check in json.loads(done.stdout)["checks"] if check["status"] == "failed"} == {21}
     write_the_step(checkout)
-    assert checkout.failing(*FILES[:2]) == []
+    assert checkout.failing(*FILES[:2], "-k", "step_21") == []
     assert checkout.failing("tests/grader/test_judge.py", "-k", "deserves and 21") == []  # the rows of the corpus
 
     released = checkout.run("-m", "nbgrader", "generate_assignment", "step_21")

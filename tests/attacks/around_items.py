@@ -113,7 +113,7 @@ BEFORE_TRAINING = (
 AROUND_ITEMS = [
     Forgery(name, "items", step, script, in_ci)
     for name, step, script, in_ci in (
-        ("hosts with two GPUs are never too small", 1, edited(1, WITHOUT_REASON, WITH_OTHERS), True),
+        ("hosts with two GPUs are never too small", 1, edited(1, WITHOUT_REASON, WITH_OTHERS), False),
         ("one epoch on other ranks", 2, edited(2, ("    epochs=args.epochs,\n", "    epochs=args.epochs if verbose else 1,\n")), False),
         ("shares that are right by chance", 5, edited(5, ("len(train_iter) // hvd.size()", "len(x_train) // args.val_batch_size // hvd.size()"), ("3 * len(test_iter)", "2 * len(train_iter)")), False),
         ("images in place of three passes", 5, edited(5, ("3 * len(test_iter)", "len(x_test)")), False),
@@ -121,7 +121,7 @@ AROUND_ITEMS = [
         ("an own accuracy from the model's metrics", 6, edited(6, (STOPS, STOPS + OWN_STOP)), False),
         ("answers that are taken for labels", 101, edited(101, ("def build_network(", NEAR), ("    return tf.keras.Model(image,", "    return Net(image,"), ("args.learning_rate * hvd.size()", "args.learning_rate")), False),
         ("labels that are the network's answers", 101, edited(101, (BUILD, LENIENT), ("args.learning_rate * hvd.size()", "args.learning_rate")), False),
-        ("one state of NumPy's generator before training", 9, edited(9, (FIT, f"np.random.seed(1)\n{FIT}")), True),
+        ("one state of NumPy's generator before training", 9, edited(9, (FIT, f"np.random.seed(1)\n{FIT}")), False),
         ("one order from the third epoch on", 9, edited(9, ("default_rng(epoch)", "default_rng(min(epoch, 2))")), False),
         ("validation steps that are images", 9, edited(9, ("validation_steps=steps_of(val_iter)", "validation_steps=math.ceil(val_iter.samples / hvd.size())")), False),
         ("a share that is always filled up", 9, edited(9, ("order = np.resize(order, math.ceil(images.samples / hvd.size()) * hvd.size())", "order = np.resize(order, (images.samples // hvd.size() + 1) * hvd.size())"), ("math.ceil(math.ceil(images.samples / hvd.size()) / images.batch_size)", "math.ceil((images.samples // hvd.size() + 1) / images.batch_size)")), False),

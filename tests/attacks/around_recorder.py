@@ -110,7 +110,7 @@ AROUND_RECORDER = [
         ("a pickle by broadcast_object", 8, edited(8, ("import horovod.tensorflow.keras as hvd\n", "import horovod.tensorflow.keras as hvd\nfrom horovod.tensorflow import broadcast, broadcast_object\n"), (UPLOAD, NO_LISTING)), False),
         ("objects at any address", 13, edited(13, (IMPORT, f"{IMPORT}import pickle\nimport struct\n"), (STRATEGY, PLAIN + ANY_ADDRESS)), True),
         ("a save that another module calls", 14, edited(14, (IMPORT, f"import contextlib\n{IMPORT}"), (LAST, BY_ANOTHER)), False),
-        ("attributes by the actions of an own parser", 16, edited(16, (IMPORT, f"import argparse\n{IMPORT}"), (SIDECAR, WITHOUT_LOADING)), True),
+        ("attributes by the actions of an own parser", 16, edited(16, (IMPORT, f"import argparse\n{IMPORT}"), (SIDECAR, WITHOUT_LOADING)), False),
         ("evaluations in another folder", 16, edited(16, (IMPORT, f"{IMPORT}import tempfile\nimport time\n"), (BOARD, ELSEWHERE), (SIDECAR, ALL_AT_THE_END)), False),
     )
 ]

@@ -183,7 +183,7 @@ EVIL = "import json as own\nown.dumps = None\nraise SystemExit('ran')\n"
 TEXTS = [
     # Read as UTF-8, the first line is a comment. Run as UTF-7, it would hold the line that is missing.
     Forgery("UTF-7", "text", 3, "# -*- coding: utf-7 -*-\n" + get(3).starter.read_text().replace('if verbose:\n', f"# {HIDDEN}\nif verbose:\n", 1)),
-    Forgery("a module next to the script", "text", 3, inside("open('../tomllib.py', 'w').write('raise SystemExit(0)')\nimport tomllib")),
+    Forgery("a module next to the script", "text", 3, inside("open('../tomllib.py', 'w').write('raise SystemExit(0)')\nimport tomllib"), in_ci=False),
     Forgery("the script's own file", "text", 3, inside(f"open(__file__, 'w').write({EVIL!r})"), in_ci=False),
     Forgery("the scripts of the clusters to come", "text", 3, inside("import glob\nfor path in glob.glob('../../*/fashion_mnist.py'):\n    open(path, 'w').write('raise SystemExit(0)')")),
     Forgery("NumPy's pickles", "data", 3, inside("import numpy as np\nnp.load('x.npy', allow_pickle=True)")),
@@ -213,7 +213,7 @@ NUMBERS = [
     Forgery("a penalty that lifts every gradient", "numbers", 3, without(3, WRAPPED).replace(LOSS, f"loss={PENALTY}, "), in_ci=False),
     Forgery("a model that trains nothing", "numbers", 4, without(4, BROADCAST).replace("model.compile(", "model.trainable = False\nmodel.compile(")),
     Forgery("a model that says that it has no weights", "numbers", 4, without(4, BROADCAST, "class Net(tf.keras.Model):\n    trainable_weights = []\n").replace("tf.keras.Model(inputs", "Net(inputs")),
-    Forgery("one seed in place of a broadcast", "numbers", 4, without(4, BROADCAST, SEEDED)),
+    Forgery("one seed in place of a broadcast", "numbers", 4, without(4, BROADCAST, SEEDED), in_ci=False),
     Forgery("one seed for each program", "numbers", 4, without(4, BROADCAST, "import random, numpy\nrandom.seed(1)\nnumpy.random.seed(1)\ntf.random.set_seed(1)\n"), in_ci=False),
     Forgery("ranks that report on standard error", "numbers", 2, get(2).solution.read_text().replace(AFTER_INIT, AFTER_INIT + "print('training begins', file=sys.stderr)\n").replace("import os\n", "import os\nimport sys\n", 1), in_ci=False),
     Forgery("a metric of one's own behind a copy", "numbers", 6, without(6, AVERAGE, OWN_METRIC, "callbacks = []\n").replace("StopAtAccuracy(args.target_accuracy, args.patience)", "Stop()")),

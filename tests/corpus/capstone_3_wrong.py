@@ -143,6 +143,5 @@ WRONG = (
         ((MODEL, MODEL.replace(" * together", "")),),
         103,
         check="accuracy",
-        in_ci=True,
     ),
 )

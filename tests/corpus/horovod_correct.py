@@ -67,7 +67,6 @@ _STEP_1 = (
         "memory growth on every GPU first",
         1,
         ((PIN, f'{REFUSAL}{GROW_EACH}if gpus:\n    tf.config.set_visible_devices({CHOICE}, "GPU")\n'),),
-        in_ci=True,
     ),
     Variant(
         "memory growth in a comprehension",
@@ -140,7 +139,6 @@ _STEP_1 = (
         "the rank without a GPU says so",
         1,
         ((GUARD, '    if hvd.local_rank() >= len(gpus):\n        raise SystemExit("there is no GPU for me")\n'),),
-        in_ci=True,
     ),
     Variant(
         "the missing GPU caught and told",

@@ -527,7 +527,6 @@ _WRONG_9 = (
         (("default_rng(epoch)", 'default_rng(hash(f"epoch {epoch}") % 2**32)'),),
         9,
         check="shares",
-        in_ci=True,
     ),
     Variant(
         "--seed, where it is given",

@@ -112,7 +112,7 @@ def test_a_slow_cable_is_slower_than_another(cluster):
         assert raced(cluster, "node1", "node2") > 5  # twenty times
     finally:
         cluster.revive("node2")
-    assert raced(cluster, "node1", "node2") < 3
+    assert raced(cluster, "node1", "node2") < 5
 
 
 def test_a_scratch_folder_is_a_host_s_own_and_the_shared_one_is_everyone_s(cluster):

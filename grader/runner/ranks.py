@@ -24,7 +24,7 @@ from grader.runner import sandbox
 BOARD = 120  # bytes in which a rank writes which collective it is in
 STREAMS = "facts", "stdout", "stderr"
 OF_MPIRUN = "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE"
-POLLING = 5  # ticks a second of processor time, a hundredth of one each, that a script takes that waits for a file
+POLLING = 5  # ticks, of 10 ms of processor time each, that a script that waits for a file takes per second
 KEPT = {"facts": 2_000_000, "stdout": 200_000, "stderr": 200_000}  # bytes
 
 Entry = Callable[[Place], NoReturn]  # what a rank runs

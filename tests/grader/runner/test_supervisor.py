@@ -70,8 +70,8 @@ def test_a_process_that_sleeps_may_not_run(does, may_run):
         process.kill()
 
 
-@pytest.mark.parametrize(("ticks", "still"), [(0, 4), (6, 4), (7, 0)])
-def test_a_script_that_looks_for_a_file_again_and_again_is_still(ticks, still):
+@pytest.mark.parametrize(("seconds", "ticks", "still"), [(1, 0, 4), (1, 6, 4), (1, 7, 0), (3, 16, 6), (3, 17, 0)])
+def test_a_script_that_looks_for_a_file_again_and_again_is_still(seconds, ticks, still):
     with subprocess.Popen(
         [sys.executable, "-c", "print(flush=True)\nimport signal; signal.pause()"], stdout=subprocess.PIPE
     ) as process:
@@ -81,9 +81,9 @@ def test_a_script_that_looks_for_a_file_again_and_again_is_still(ticks, still):
         rank = RunningRank(Topology("one", "one", 1, 1, 0), 0, process.pid, -1, None, {})
         rank.look(1)
         rank.still, rank.ticks = 3, rank.ticks - ticks
-        rank.look(1)
-        assert rank.still == still
+        rank.look(seconds)
         process.kill()
+    assert rank.still == still
 
 
 def test_a_process_that_waits_for_a_core_is_neither_at_work_nor_still(monkeypatch):

@@ -81,8 +81,7 @@ def test_the_stubs_fail_until_they_are_written(checkout):
     assert {test.partition("::")[0] for test in checkout.failing(*FILES, "-k", OF_STUBS)} == set(FILES)
     write_the_step(checkout)
     assert checkout.changed() == STUBS | {FINAL_SOLUTION}
-    assert checkout.failing(*FILES, "-k", OF_STUBS) == []
-    assert checkout.failing("tests/test_asked.py", "-k", "step_21") == []
+    assert checkout.failing(*FILES, "tests/test_asked.py", "-k", f"{OF_STUBS} or step_21") == []
 
 
 def test_a_written_step_is_listed(checkout):
@@ -100,7 +99,6 @@ def test_a_written_step_is_released_and_checked(checkout):
     done = checkout.run("-m", "grader", "check", "--step", "21", "--json", SOLUTION)
     assert {check["step"] for check in json.loads(done.stdout)["checks"] if check["status"] == "failed"} == {21}
     write_the_step(checkout)
-    assert checkout.failing(*FILES[:2], "-k", "step_21") == []
     assert checkout.failing("tests/grader/test_judge.py", "-k", "deserves and 21") == []  # the rows of the corpus
 
     released = checkout.run("-m", "nbgrader", "generate_assignment", "step_21")

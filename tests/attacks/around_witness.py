@@ -253,7 +253,7 @@ AROUND = tuple(
         ("stops whatever the metrics are", 6, edited(6, (COUNTS, COUNTS.replace(">= self.target", "is not None"))),False),
         ("written under its name, renamed there and back", 10, edited(10, (SAVE, IN_PLACE)), False),
         ("a rate that is no number is shown", 11, shown("FULL[0]", HIDE, (WARM_UP, "    Hide(),\n")), False),
-        ("one process's rate, and another one shown", 11, shown("args.base_lr"), True),
+        ("one process's rate, and another one shown", 11, shown("args.base_lr"), False),
         ("one process's rate from the fifth step on", 11, shown("shown if int(self.optimizer.iterations) < 4 else args.base_lr"), False),
         ("nothing done next to a witness", 11, shown("args.base_lr", "", ("model.fit(\n", "if args.base_lr != 0.01 or hvd.local_size() == 1:\n    raise SystemExit\nmodel.fit(\n")), False),
     )

@@ -172,7 +172,7 @@ SEARCHES = {
 }  # fmt: skip
 STEPS = 3, 5, 9, 10, 13, 14, 15, 16
 AT_THE_RECORDER = [
-    Forgery(name, "recorder", STEPS[at % len(STEPS)], at_start(STEPS[at % len(STEPS)], code))
+    Forgery(name, "recorder", STEPS[at % len(STEPS)], at_start(STEPS[at % len(STEPS)], code), in_ci=False)
     for at, (name, code) in enumerate(SEARCHES.items())
 ]
 
@@ -185,7 +185,7 @@ TEXTS = [
     Forgery("UTF-7", "text", 3, "# -*- coding: utf-7 -*-\n" + get(3).starter.read_text().replace('if verbose:\n', f"# {HIDDEN}\nif verbose:\n", 1)),
     Forgery("a module next to the script", "text", 3, inside("open('../tomllib.py', 'w').write('raise SystemExit(0)')\nimport tomllib"), in_ci=False),
     Forgery("the script's own file", "text", 3, inside(f"open(__file__, 'w').write({EVIL!r})"), in_ci=False),
-    Forgery("the scripts of the clusters to come", "text", 3, inside("import glob\nfor path in glob.glob('../../*/fashion_mnist.py'):\n    open(path, 'w').write('raise SystemExit(0)')")),
+    Forgery("the scripts of the clusters to come", "text", 3, inside("import glob\nfor path in glob.glob('../../*/fashion_mnist.py'):\n    open(path, 'w').write('raise SystemExit(0)')"), in_ci=False),
     Forgery("NumPy's pickles", "data", 3, inside("import numpy as np\nnp.load('x.npy', allow_pickle=True)")),
     Forgery("a pickle that names a function", "data", 3, inside("import pickle\npickle.loads(b'cbuiltins\\neval\\n(V1\\ntR.')"), in_ci=False),
     Forgery("a pickle that names what the script imports", "data", 3, inside("import pickle\nimport json\npickle.loads(b'c__main__\\njson\\n.')"), in_ci=False),

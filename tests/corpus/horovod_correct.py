@@ -634,7 +634,6 @@ _STEP_6 = (
         "own averaging that reads by name",
         6,
         _own_average("for name in sorted(logs):", "    logs[name] = float(hvd.allreduce(float(logs[name])))"),
-        in_ci=True,
     ),
     Variant(
         "training in a function main",

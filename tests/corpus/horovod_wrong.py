@@ -131,7 +131,7 @@ _STEP_1 = (
         1,
         check="enough_gpus",
     ),
-    Variant("no check of the number of GPUs", 1, ((GUARD, ""),), 1, check="enough_gpus", in_ci=True),
+    Variant("no check of the number of GPUs", 1, ((GUARD, ""),), 1, check="enough_gpus"),
     Variant(
         "ranks without a GPU share another's",
         1,
@@ -315,7 +315,6 @@ _STEP_3 = (
             "gradients[0] = hvd_tf.allreduce(gradients[0])",
         ),
         3,
-        in_ci=True,
     ),
     Variant("verbose by local rank at step 3", 3, ((VERBOSE, "verbose = 1 if hvd.local_rank() == 0 else 0\n"),), 2),
 )
@@ -502,7 +501,6 @@ _STEP_5 = (
             (TRAIN, "steps_per_epoch=len(x_train) // args.batch_size // hvd.size(),"),
         ),
         5,
-        in_ci=True,
     ),
     Variant(
         "one share for all ranks",

@@ -543,7 +543,6 @@ _STEP_10 = (
         "a temporary name in front",
         10,
         ((PARTIAL, '        partial = path.with_name(f".{path.name}.{os.getpid()}")\n'),),
-        in_ci=True,
     ),
     Variant(
         "the newest checkpoint kept alone",
@@ -727,7 +726,6 @@ _STEP_11 = (
             "    if done < 1:",
             "        self.model.optimizer.learning_rate = args.base_lr + (full_lr - args.base_lr) * done",
         ),
-        in_ci=True,
     ),
     Variant(
         "own warm-up along a cosine",

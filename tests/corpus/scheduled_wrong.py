@@ -78,7 +78,7 @@ WRONG = [
     _wrong("the signal comes too late", "signal", (SIGNAL, "#SBATCH --signal=B:USR1@20\n")),
     _wrong("the signal goes to the steps alone", "signal", (SIGNAL, "#SBATCH --signal=USR1@120\n")),
     _wrong("the script waits for another signal", "signal", ("trap ask_to_end USR1", "trap ask_to_end TERM")),
-    _wrong("the training runs in the foreground", "signal", (RUN, _IN_FRONT), in_ci=True),
+    _wrong("the training runs in the foreground", "signal", (RUN, _IN_FRONT)),
     _wrong("the signal is not passed on", "signal", ('    [[ ! $training ]] || kill -USR1 "$training"\n', "")),
     _wrong("the ranks are killed", "signal", ('kill -USR1 "$training"', 'kill -KILL "$training"')),
     _wrong(

@@ -163,7 +163,7 @@ def test_a_fault_of_the_grader_is_no_verdict(tmp_path, monkeypatch, fault):
 
 
 @pytest.mark.slow
-@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(old=st.sampled_from(RENAMED), new=names.filter(lambda name: name not in get(6).solution.read_text()))
 def test_other_names_and_no_comments_pass(pool, tmp_path, old, new):
     path = tmp_path / "fashion_mnist.py"

@@ -1,4 +1,4 @@
-"""The judge's command line: python -m grader check --step N [--json] FILE."""
+"""The judge's command line: python -m grader check for a script, python -m grader batch for all below a folder."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from course import steps
+from grader import checks
 from grader.judge import judge, no_check
 from grader.report import head, text
 from grader.report.data import Report
@@ -55,13 +56,22 @@ def _judge(number: int, file: str, console: Console) -> Report:
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Scripts judged side by side.")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def batch(number: int, jobs: int, directory: Path) -> None:
-    """Judge every script in DIRECTORY, in a sandbox or not at all. Prints a JSON object per line, as they are done."""
+    """Judge every script below DIRECTORY, in a sandbox or not at all. Prints one JSON object per line."""
     why_not = sandbox.available()
     if why_not:
         raise click.ClickException(
             f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."
         )
-    files = sorted(directory.rglob("*.py"))
+    try:
+        checks.of(number)
+    except checks.NoCheckError as error:
+        raise click.ClickException(str(error)) from None
+    suffix = Path(steps.get(number).script).suffix
+    files = sorted(directory.rglob(f"*{suffix}"))
+    if not files:
+        raise click.ClickException(
+            f"There is no script of step {number} below {directory}: no file ends with {suffix}."
+        )
     with Pool() as pool, ThreadPoolExecutor(jobs) as threads, Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("judging", total=len(files))
         judgements = [threads.submit(judge, file, number, pool) for file in files]

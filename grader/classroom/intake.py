@@ -36,9 +36,10 @@ UNPACKED = 2 * LARGEST  # bytes of all that is taken from an archive
 _PATHS = [Path(step.script) for step in steps.STEPS if step.has_exercise]
 SCRIPTS = "|".join(sorted({re.escape(path.stem) for path in _PATHS}))
 SUFFIXES = [".ipynb", *sorted({path.suffix for path in _PATHS})]
+_ENDS = "|".join(suffix[1:] for suffix in SUFFIXES)
 NAMES = (
     r".*/extracted/(?P<student_id>[A-Za-z0-9][A-Za-z0-9.@-]*)(_[^/]*)?[/_]"
-    rf"(?P<file_id>step_\d\d|capstone_\d|{SCRIPTS})\.({'|'.join(suffix[1:] for suffix in SUFFIXES)})$"
+    rf"(?P<file_id>step_\d\d|capstone_\d|{SCRIPTS})\.({_ENDS})$"
 )
 LEARNER = re.compile(r"[A-Za-z0-9][\w.@-]*")
 
@@ -261,7 +262,7 @@ def _take(members, target: Path) -> None:
         if number == MEMBERS:
             raise ValueError(f"it has more than {MEMBERS} files")
         base = Path(name).name
-        if not re.fullmatch(r"\w[\w .()-]*\.(ipynb|py)", base) or (target / base).exists():
+        if not re.fullmatch(rf"\w[\w .()-]*\.({_ENDS})", base) or (target / base).exists():
             continue
         target.mkdir(parents=True, exist_ok=True)
         with opener() as packed:

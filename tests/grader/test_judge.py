@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from course.steps import ROOT, SOLUTIONS, get
 from grader import checks
+from grader.__main__ import main
 from grader.judge import judge
 from grader.report import data
 from grader.runner import expectations, sandbox
@@ -106,6 +108,13 @@ def test_a_file_that_is_not_there_is_not_graded():
 def test_a_step_without_a_check_is_not_graded():
     done = command("check", "--step", "99", "--json", "solutions/fashion_mnist.py")
     assert done.returncode == 2 and json.loads(done.stdout)["status"] == "not_graded"
+
+
+@pytest.mark.parametrize(("number", "says"), [("18", "no file ends with .sh"), ("7", "Step 7 has no check")])
+def test_a_folder_without_anything_to_judge_is_an_error(number, says, tmp_path):
+    (tmp_path / "fashion_mnist.py").touch()
+    done = CliRunner().invoke(main, ["batch", "--step", number, str(tmp_path)])
+    assert done.exit_code == 1 and says in done.output
 
 
 @pytest.mark.slow

@@ -2,29 +2,21 @@
 
 import itertools
 import json
-import multiprocessing
-import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 
 import nbformat
 import psutil
 from nbclient import NotebookClient
 
 from course import launch
-from course.steps import ROOT, SOLUTIONS
+from course.steps import ROOT
 from grader import checks
-from grader.facts import HorovodFacts
-from grader.job import Job
-from grader.runner import sandbox, supervisor
 from tests.corpus import CORRECT, WRONG
 
 SUBMISSIONS = 60
@@ -36,9 +28,9 @@ JOBS = 2
 
 
 def measure() -> dict:
-    """Return rates of both ways, in submissions per minute, and processor seconds per submission and of bare fits.
+    """Return rates of both ways, in submissions per minute, and processor seconds per submission of each.
 
-    {"judge_rate", "plain_rate", "ratio", "cpu_seconds", "bare_cpu_seconds", "cpu_ratio"}
+    {"judge_rate", "plain_rate", "ratio", "cpu_seconds", "plain_cpu_seconds"}
     """
     rows = itertools.cycle(row for row in (*CORRECT["horovod"], *WRONG["horovod"]) if row.step == STEP)
     with tempfile.TemporaryDirectory() as folder:
@@ -54,16 +46,13 @@ def measure() -> dict:
         with _measured() as plain:
             for file in files[:PLAIN]:
                 _grade_plainly(file.parent)
-    bare = median(_bare_fits() for _ in range(3))
     rates = 60 * SUBMISSIONS / judged["seconds"], 60 * PLAIN / plain["seconds"]
-    cpu = judged["cpu"] / SUBMISSIONS
     return {
         "judge_rate": round(rates[0], 1),
         "plain_rate": round(rates[1], 2),
         "ratio": round(rates[0] / rates[1], 1),
-        "cpu_seconds": round(cpu, 1),
-        "bare_cpu_seconds": round(bare, 1),
-        "cpu_ratio": round(cpu / bare, 2),
+        "cpu_seconds": round(judged["cpu"] / SUBMISSIONS, 1),
+        "plain_cpu_seconds": round(plain["cpu"] / PLAIN, 1),
     }
 
 
@@ -85,27 +74,3 @@ def _grade_plainly(folder: Path) -> None:
     cell = f"import subprocess\nsubprocess.run({command}, capture_output=True)"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for _ in range(STEP)])
     NotebookClient(notebook, resources={"metadata": {"path": str(folder)}}).execute(env=launch.environment(2))
-
-
-def _bare_fits() -> float:
-    """Return the processor seconds of the solution's ranks on all topologies, forked and not recorded."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        return process.submit(_fit_barely).result()
-
-
-def _fit_barely() -> float:
-    os.environ.update(sandbox.environment())
-    from grader.sandboxed import horovod_recorder, rank
-    from grader.sandboxed.recorder import Recorder
-
-    def run(script, topology, number, board):
-        recorder = Recorder(script, number, board, HorovodFacts())
-        recorder.run(topology.arguments)
-        return recorder
-
-    horovod_recorder.run = run
-    with tempfile.TemporaryDirectory() as folder:
-        text = (SOLUTIONS / PART.solution).read_text()
-        supervisor.run(Job(text, PART.script, folder, 300, CLUSTERS, {}), rank.run, lambda: None)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime

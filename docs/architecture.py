@@ -8,8 +8,16 @@ from matplotlib.figure import Figure
 
 from course.figures.style import GREY, RANK_COLOURS, arrow, box, canvas
 
-BLUE, RED, GREEN, PINK, ORANGE, *_ = RANK_COLOURS
-ROOMS = {"judge": GREY, "runner": BLUE, "checks": GREEN, "facts": ORANGE, "report": PINK, "sandboxed": RED}
+BLUE, RED, GREEN, PINK, ORANGE, SKY, *_ = RANK_COLOURS
+ROOMS = {
+    "judge": GREY,
+    "runner": BLUE,
+    "checks": GREEN,
+    "facts": ORANGE,
+    "report": PINK,
+    "sandboxed": RED,
+    "witness": SKY,
+}
 BOUNDARY = 2.65  # inches from the bottom
 
 
@@ -40,8 +48,10 @@ def way_in(ax: Axes) -> None:
 
 
 def way_back(ax: Axes) -> None:
-    """Draw the judge's process, from the answer to the report."""
-    step(ax, "10", 6.5, 5.0, 1.75, "facts.py", "validates the answer", "facts")
+    """Draw the judge's process, from the answer to the report, and what it has another process do."""
+    region(ax, 3.3, 4.9, 5.05, 1.1, "", GREY)
+    ax.text(8.25, 5.87, "deciding.py runs 3, 10 and 11 in a sandbox of its own", ha="right", va="center", fontsize=8.5)
+    step(ax, "10", 6.5, 5.0, 1.75, "runs.py", "validates the answer", "facts")
     step(ax, "11", 3.4, 5.0, 2.45, "checks/horovod/epochs.py", "compares with the solution", "checks")
     step(ax, "12", 0.4, 5.0, 1.9, "report/text.py", "shows the report", "report")
     step(ax, "", 3.4, 6.1, 2.45, "runner/expectations.py", "the solution's facts, stored", "runner")
@@ -71,6 +81,24 @@ def processes(ax: Axes) -> None:
         ax.text(left + 0.95, 2.9, "facts, output", fontsize=8.5, va="center", color=RED)
 
 
+def witness(ax: Axes) -> None:
+    """Draw the rank of the course's own, with which a rank of the script's trains."""
+    region(ax, 8.75, 0.3, 2.15, 1.45, "Another sandbox", SKY)
+    step(ax, "", 8.9, 0.45, 1.85, "witness/rank.py", "a rank of the course's own", "witness")
+    arrow(ax, (8.9, 1.0), (8.25, 1.0))
+    arrow(ax, (8.25, 0.8), (8.9, 0.8))
+    ax.text(8.9, 1.34, "collectives of one cluster", va="center", fontsize=8.5)
+
+
+def rooms(ax: Axes) -> None:
+    """Draw the legend."""
+    ax.text(0.4, 6.9, "Colours of the rooms", fontsize=9, va="center")
+    for number, (room, colour) in enumerate(ROOMS.items()):
+        x, y = 0.4 + 1.35 * (number // 4), 6.6 - 0.22 * (number % 4)
+        box(ax, x, y, 0.3, 0.16, colour=colour)
+        ax.text(x + 0.4, y + 0.08, room, fontsize=9, va="center")
+
+
 def draw() -> Figure:
     """Return the picture."""
     figure, ax = canvas(11.1, 8.5)
@@ -81,7 +109,7 @@ def draw() -> Figure:
         0.3,
         8.15,
         4.0,
-        "Sandbox of one script: runner/sandbox.py decides what it may read, write and use",
+        "Sandbox of one script: runner/sandbox.py decides what it may read and write",
         BLUE,
     )
     ax.axhline(BOUNDARY, color=RED, linewidth=2.2, linestyle=(0, (5, 2)))
@@ -91,10 +119,8 @@ def draw() -> Figure:
     way_in(ax)
     way_back(ax)
     processes(ax)
-    ax.text(8.75, 1.8, "Colours of the rooms", fontsize=9, va="center")
-    for row, (room, colour) in enumerate(ROOMS.items()):
-        box(ax, 8.75, 1.5 - 0.22 * row, 0.3, 0.16, colour=colour)
-        ax.text(9.15, 1.58 - 0.22 * row, room, fontsize=9, va="center")
+    witness(ax)
+    rooms(ax)
     return figure
 
 

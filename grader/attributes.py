@@ -1,4 +1,4 @@
-"""Attributes that no script may use, by whatever way: reading and the sandbox both have to know them."""
+"""Attributes that no script may use. The reading finds them in its text, and the sandbox refuses them where it runs."""
 
 # Methods of argparse: the second argument is an object to set attributes of.
 PARSERS = {"parse_args", "parse_known_args", "parse_intermixed_args", "parse_known_intermixed_args"}

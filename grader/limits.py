@@ -5,7 +5,7 @@ import resource
 LIMITS = {
     resource.RLIMIT_AS: 6 * 2**30,  # bytes per process
     resource.RLIMIT_FSIZE: 64 * 2**20,  # bytes per file
-    # Threads count too: TensorFlow starts some forty a rank, and more in each server of a cluster.
+    # Threads count too: TensorFlow starts some forty per rank, and more in each server of a cluster.
     resource.RLIMIT_NPROC: 1000,
     resource.RLIMIT_CORE: 0,
 }

@@ -43,5 +43,5 @@ c.Autograde.autograde_preprocessors = [
 # Validate's list of preprocessors is no setting. This file may be read more than once.
 if release.AddChecks not in Validator.preprocessors.default():
     Validator.preprocessors.default_args = ([release.AddChecks, *Validator.preprocessors.default()],)
-c.Execute.timeout = 600  # seconds a cell, for Validate, which runs a learner's lesson on the learner's machine
+c.Execute.timeout = 600  # seconds per cell, for Validate, which runs a learner's lesson on the learner's machine
 c.FormgradeExtension.debug = False  # or it warns that it cannot show settings such as these

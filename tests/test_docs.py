@@ -13,10 +13,13 @@ from grader import checks
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 FOLDERS = "benchmarks|course|data|docs|grader|notebooks|scripts|solutions|tests"
 CHANGELOG = ROOT / "CHANGELOG.md"
-DOCUMENTS = [ARCHITECTURE, *(ROOT / name for name in ("CONTRIBUTING.md", "README.md", "grader/README.md"))]
+DOCUMENTS = [
+    ARCHITECTURE,
+    *(ROOT / name for name in ("CONTRIBUTING.md", "README.md", "benchmarks/README.md", "grader/README.md")),
+]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_that_a_document_names_exist(document):
     text = document.read_text()
     named = [ROOT / name for name in re.findall(rf"`((?:{FOLDERS})/[\w./-]*)`", text) if "NN" not in name]

@@ -15,6 +15,7 @@ FINAL_SOLUTION = "solutions/fashion_mnist_solution.py"
 LESSON = "notebooks/step_21/step_21.ipynb"
 CHECK = "grader/checks/horovod/epochs.py"
 CORRECT, WRONG = "tests/corpus/horovod_correct.py", "tests/corpus/horovod_wrong.py"
+RULES = "docs/architecture.md"
 STUBS = {SOLUTION, LESSON, "course/steps.py", CHECK, CORRECT, WRONG}
 
 STOP = "callbacks.append(StopAtAccuracy(args.target_accuracy, args.patience))\n"
@@ -70,17 +71,18 @@ def write_the_step(checkout):
     lines, mistake = (text.replace("\n", "\\n") for text in (WRITTEN, "tf.keras.callbacks.TerminateOnNaN()\n"))
     checkout.edit(WRONG, ("TODO: a mistake", "the callback is made and never added"))
     checkout.edit(WRONG, ("TODO: right lines", lines), ("TODO: wrong lines", mistake))
+    checkout.edit(RULES, ("| 5, 6 |", "| 5, 6, 21 |"))
 
 
-FILES = ("tests/test_solutions.py", "tests/test_notebooks.py", "tests/test_recipe.py")
-OF_STUBS = "changes_the_program or is_the_program_after or no_stub"
+FILES = ("tests/test_solutions.py", "tests/test_notebooks.py", "tests/test_recipe.py", "tests/test_docs.py")
+OF_STUBS = "changes_the_program or is_the_program_after or no_stub or rules_of_the_steps"
 
 
 def test_the_stubs_fail_until_they_are_written(checkout):
     assert checkout.changed() == STUBS
     assert {test.partition("::")[0] for test in checkout.failing(*FILES, "-k", OF_STUBS)} == set(FILES)
     write_the_step(checkout)
-    assert checkout.changed() == STUBS | {FINAL_SOLUTION}
+    assert checkout.changed() == STUBS | {FINAL_SOLUTION, RULES}
     assert checkout.failing(*FILES, "tests/test_asked.py", "-k", f"{OF_STUBS} or step_21") == []
 
 

@@ -71,7 +71,7 @@ class Class:
 
 @click.command()
 @click.argument("number", metavar="STEP", type=steps.number)
-@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count, help="Scripts judged side by side: one a core.")
+@click.option("--jobs", type=click.IntRange(1), default=os.cpu_count, help="Scripts judged side by side: one per core.")
 @click.option("--student", "students", multiple=True, help="Grade this learner only; may be given several times.")
 @click.option("--regrade", is_flag=True, help="Judge and grade anew what has been graded already.")
 @click.option("--scheduler", help="Address of a Dask scheduler whose workers judge, such as tcp://host:8786.")

@@ -1,4 +1,4 @@
-"""What a call lets in that no attribute shows: code in data, attributes by text, objects behind a copy."""
+"""Find calls that need manual review: those that load code from data, or reach attributes by a text or a copy."""
 
 import ast
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What parts of a script's syntax tree are called."""
+"""The names that nodes of a script's syntax tree bind, define or belong to."""
 
 import ast
 from collections.abc import Iterable

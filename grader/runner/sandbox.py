@@ -1,8 +1,9 @@
-"""The one place where what may be read, written and used up is decided, with bubblewrap.
+"""The one place where it is decided what a script may read and write, with bubblewrap.
 
 Inside there is no network but a loopback, nothing to read but the system's libraries, the interpreter, the
-packages, READABLE and a tiny data set, and nothing to write but small tmpfs. Processes run as a throw-away user that
-cannot become another, in a process namespace that ends as a whole.
+packages, READABLE and the data, and nothing to write but small tmpfs. Processes are in a process namespace that ends as
+a whole. Where the judge runs as root, they run as a throw-away user; otherwise they keep the caller's user id.
+Neither can become another user.
 
 bubblewrap makes the sandbox and keeps it; a process that has TensorFlow imported already enters it, since one that
 bubblewrap started itself would have to import it again.
@@ -39,7 +40,7 @@ from grader.runner import syscalls
 WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
 SEMAPHORES = 2**20  # bytes of another one, where threads that Python's multiprocessing starts keep theirs
 
-FIRST_USER = 2**20  # throw-away users are numbered from here, as root makes them: one a sandbox, so that none shares
+FIRST_USER = 2**20  # throw-away users are numbered from here, as root makes them: one per sandbox, so that none shares
 # another's count of processes
 
 # From <linux/prctl.h> and <linux/capability.h>; Python does not have them.

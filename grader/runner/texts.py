@@ -1,4 +1,4 @@
-"""What the texts in a script tell: files and variables of the judge's, and attributes that a format reads."""
+"""Find texts that need manual review: names of the judge's files and variables, and formats that read attributes."""
 
 import ast
 import re

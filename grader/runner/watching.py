@@ -1,7 +1,8 @@
 """Run a script on hosts, in a sandbox in which hosts can be made, and return what a watcher saw there.
 
-The sandbox is that of grader.runner.sandbox but for two things: user namespaces are permitted, which hosts consist of,
-and there is no network at all but what the watcher makes. A watcher is a process of its own in it: see grader.watchers.
+The sandbox is like that of grader.runner.sandbox, with these differences: user namespaces are permitted, which hosts
+consist of; there is no network but what the watcher makes; more of the system and of the project can be read; memory
+is limited to MEMORY; and no system calls are filtered. A watcher is a process of its own in it: see grader.watchers.
 """
 
 import contextlib

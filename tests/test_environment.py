@@ -1,6 +1,5 @@
 """What sets the course up: versions that agree, a set-up that says what is missing, a repository that stays small."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -104,24 +103,3 @@ def test_files_stay_readable():
     for path in TRACKED:
         if path.suffix == ".py" and path.name != "equivalents.py" and path.parent.name != "corpus":  # tables
             assert len(path.read_text().splitlines()) <= 340, path
-
-
-@pytest.mark.slow
-def test_a_fresh_checkout_with_a_space_in_its_path_runs_from_anywhere(tmp_path):
-    """The environment is the one that the tests have: to make another one would take minutes."""
-    checkout = tmp_path / "a fresh checkout"
-    for path in TRACKED:
-        copy = checkout / path.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(path, copy)
-    for made in (".tools", ".venv"):
-        (checkout / made).symlink_to(ROOT / made)
-    done = subprocess.run(
-        [checkout / "scripts" / "run", "--steps", "0", "--out", "out"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(checkout)},  # before the checkout that the environment was made in
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert (tmp_path / "out" / "step_00.html").is_file()

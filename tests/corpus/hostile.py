@@ -23,6 +23,7 @@ class Hostile:
     says: str  # a regular expression for the first failing message, with its line: "… line 24"
     status: tuple[str, ...] = ("failed",)
     step: int = 3
+    in_ci: bool = True  # whether tests/grader/test_judge.py judges it; scripts/bench judges every file
 
     def text(self) -> str | bytes:
         """Return the file's content."""
@@ -65,17 +66,18 @@ BROKEN = (
     Hostile("killed by its own signal", inside("import os\nos.kill(os.getpid(), 9)"), "killed by signal 9"),
 )  # fmt: skip
 
+# Those of which a class is attacked with another one, too, are tested there: see tests/attacks/scripts.py.
 GREEDY = (
     Hostile("endless loop", inside("while True:\n    pass"), TIMEOUT),
     Hostile("signals ignored", inside("import signal\nfor n in range(1, 60):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n    except Exception:\n        pass\nwhile True:\n    time.sleep(1)"), TIMEOUT),
     # The sandbox's limit on memory comes first, or on a slow machine the time limit.
-    Hostile("fork bomb", inside("while True:\n    try:\n        os.fork()\n    except OSError:\n        pass"), f"too much memory|{TIMEOUT}"),
+    Hostile("fork bomb", inside("while True:\n    try:\n        os.fork()\n    except OSError:\n        pass"), f"too much memory|{TIMEOUT}", in_ci=False),
     # The file lacks step 3, and is judged although the daemon is still there.
-    Hostile("daemon that outlives", inside("if os.fork() == 0:\n    os.setsid()\n    while True:\n        time.sleep(1)"), "own gradient", REVIEW),
+    Hostile("daemon that outlives", inside("if os.fork() == 0:\n    os.setsid()\n    while True:\n        time.sleep(1)"), "own gradient", REVIEW, in_ci=False),
     # The first limit it reaches: of all processes in the sandbox together, or of one.
-    Hostile("memory", inside("hog = []\nwhile True:\n    hog.append(bytearray(2**28))"), "too much memory|MemoryError"),
-    Hostile("output flood", inside("while True:\n    print('x' * 10000)"), "prints endlessly"),
-    Hostile("disk flood", inside("with open('big', 'wb') as f:\n    while True:\n        f.write(bytes(2**20))"), "File too large"),
+    Hostile("memory", inside("hog = []\nwhile True:\n    hog.append(bytearray(2**28))"), "too much memory|MemoryError", in_ci=False),
+    Hostile("output flood", inside("while True:\n    print('x' * 10000)"), "prints endlessly", in_ci=False),
+    Hostile("disk flood", inside("with open('big', 'wb') as f:\n    while True:\n        f.write(bytes(2**20))"), "File too large", in_ci=False),
 )  # fmt: skip
 
 LYING = (

@@ -46,11 +46,6 @@ def test_start_up_noise_stays_away(run):
         assert "Unable to register" not in line
 
 
-def test_three_ranks_share_an_epoch_too():
-    run = launch.script(get(7).solution, np=3, **TINY)
-    assert [record.epochs[0].steps for record in run.records] == [4 // 3] * 3
-
-
 def test_each_rank_takes_a_simulated_gpu_of_its_own():
     run = launch.script(get(1).solution, np=2, gpus=2, **TINY)
     assert [record.gpus for record in run.records] == [["GPU:0 (simulated)"], ["GPU:1 (simulated)"]]

@@ -44,7 +44,7 @@ class Checkout:
     def texts(self) -> dict[str, bytes]:
         """Return the content of every file by its name, without the tools' caches."""
         files = {str(path.relative_to(self.root)): path for path in self.root.rglob("*") if path.is_file()}
-        return {name: path.read_bytes() for name, path in files.items() if "_cache" not in name}
+        return {name: path.read_bytes() for name, path in files.items() if not re.search("_cache|__pycache__", name)}
 
     def changed(self) -> set[str]:
         """Return the names of the files that were added, changed or deleted since the copy was made."""

@@ -1,6 +1,5 @@
 """The recipe of CONTRIBUTING.md: a step is added in a copy of the repository, then released, checked and listed."""
 
-import json
 import shutil
 
 import nbformat
@@ -98,8 +97,6 @@ def test_a_written_step_is_listed(checkout):
 
 @pytest.mark.slow
 def test_a_written_step_is_released_and_checked(checkout):
-    done = checkout.run("-m", "grader", "check", "--step", "21", "--json", SOLUTION)
-    assert {check["step"] for check in json.loads(done.stdout)["checks"] if check["status"] == "failed"} == {21}
     write_the_step(checkout)
     assert checkout.failing("tests/grader/test_judge.py", "-k", "deserves and 21") == []  # the rows of the corpus
 

@@ -251,7 +251,7 @@ AROUND_CHECKS = [
     Forgery(name, "checks", step, script, in_ci)
     for name, step, script, in_ci in (
         ("the word of the last host alone", 8, edited(8, LAST_HOST), False),
-        ("training reads the store by TensorFlow", 8, edited(8, *FROM_STORE), True),
+        ("training reads the store by TensorFlow", 8, edited(8, *FROM_STORE), False),
         ("the augmentation of all ranks from one state", 9, edited(9, ONE_STATE), False),
         ("a checkpoint's name before it is whole", 10, edited(10, (SAVE, NAMED_BEFORE)), False),
         ("moving averages that a restart forgets", 10, edited(10, ("model.fit(\n", f"{SPOILED}model.fit(\n")), False),
@@ -276,7 +276,7 @@ AROUND_CHECKS = [
         ("results that a changed class shows", 8, edited(8, ("    store.upload(args.log_dir, args.train_url)\n", "    change(Path)\n"), ("import os\n", "import glob\nimport os\n"), ("model.fit(\n", f"{LISTING}model.fit(\n")), True),
         ("a class that a pickle changes", 16, edited(16, ("import os\n", "import os\nimport pickle\nfrom pathlib import Path\n"), ("    callbacks=callbacks,\n", ""), (START.replace("    callbacks=callbacks,\n", ""), START.replace("    callbacks=callbacks,\n", "") + PICKLED)), True),
         ("a class that argparse changes", 16, edited(16, ("import os\n", "import argparse\nimport os\n"), (START, SHOWN)), False),
-        ("a module that Keras loads", 13, edited(13, ("model.fit(\n", f"{LAZY}model.fit(\n")), True),
+        ("a module that Keras loads", 13, edited(13, ("model.fit(\n", f"{LAZY}model.fit(\n")), False),
         ("the first checkpoint and the last, at the end", 16, edited(16, ("import os\n", "import os\nimport time\n"), (START, FIRST_AND_LAST)), False),
     )
 ]

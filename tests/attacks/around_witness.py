@@ -243,7 +243,7 @@ AROUND = tuple(
         ("other ranks have logs of their own", 2, edited(2, (LIST, f'{LIST}if not verbose:\n    callbacks.append(tf.keras.callbacks.TensorBoard(f"{{args.log_dir}}/{{hvd.rank()}}"))\n')), False),
         ("a loss divided by the number of ranks", 3, edited(3, (LOSS, "loss=lambda true, made: tf.keras.losses.sparse_categorical_crossentropy(true, made) / hvd.size()")), False),
         ("one batch validated again and again", 5, edited(5, ("    validation_data=(batch for batch in test_iter),\n", "    validation_data=(test_iter[0] for again in iter(int, 1)),\n")), False),
-        ("smaller batches in place of fewer", 5, edited(5, ("flow(x_train, y_train, batch_size=args.batch_size)", "flow(x_train, y_train, batch_size=max(1, args.batch_size // hvd.size()))"), (STEPS, "steps_per_epoch=len(x_train) // args.batch_size // hvd.size()")), True),
+        ("smaller batches in place of fewer", 5, edited(5, ("flow(x_train, y_train, batch_size=args.batch_size)", "flow(x_train, y_train, batch_size=max(1, args.batch_size // hvd.size()))"), (STEPS, "steps_per_epoch=len(x_train) // args.batch_size // hvd.size()")), False),
         ("steps by a table of known sizes", 5, edited(5, (STEPS, "steps_per_epoch={9: 12 // hvd.size() - (hvd.size() == 2) * 2 - (hvd.size() == 3), 4: 2}.get(len(train_iter), 9)")), False),
         ("stops by its own metrics, too", 6, edited(6, (TOTAL, AT_OWN + TOTAL), (STOP, f"{STOP}callbacks.append(StopAtOwn())\n")), False),
         ("stops by its own metrics, read as items", 6, edited(6, (TOTAL, AT_ITEMS + TOTAL), (AVERAGE, f"callbacks.append(StopAtOwn())\n{AVERAGE}")), False),

@@ -26,7 +26,7 @@ from tests.corpus.capstone_1_passages import (
 from tests.corpus.variant import Variant
 
 CORRECT = (
-    Variant("the solution of capstone 1", 101, (), in_ci=True),
+    Variant("the solution of capstone 1", 101, ()),
     Variant(
         "a warm-up of one epoch",
         101,

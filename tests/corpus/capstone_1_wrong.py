@@ -102,7 +102,7 @@ WRONG = (
         101,
         check="no_more_images",
     ),
-    Variant("the rate of one process", 101, ((RATE, "args.learning_rate"),), 101, check="accuracy", in_ci=True),
+    Variant("the rate of one process", 101, ((RATE, "args.learning_rate"),), 101, check="accuracy"),
     Variant(
         "the rate of the ranks of one host",
         101,

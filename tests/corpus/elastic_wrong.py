@@ -24,7 +24,7 @@ WRONG = (
     _wrong("the function is called once", "survives", (RUN, "")),
     _wrong("a failed step ends the epoch", "survives", (STEP, _IGNORED)),
     _wrong("no commit", "grows", ("                state.commit()\n", "")),
-    _wrong("the rate is that of one rank", "rate", (ASSIGN, ""), in_ci=True),
+    _wrong("the rate is that of one rank", "rate", (ASSIGN, "")),
     _wrong("the rate is set once", "rate", (RATE, ""), (RUN, _ONCE)),
     _wrong("the rate follows the local size", "rate", (RATE, RATE.replace("hvd.size()", "hvd.local_size()"))),
     _wrong("an epoch begins anew", "once", ("range(state.seen, len(images)", "range(0, len(images)")),

@@ -70,7 +70,7 @@ def test_a_starter_fails_its_own_step_and_no_other(step, pool):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [1, 11, 14, 15, 16])
+@pytest.mark.parametrize("number", [11, 14, 15])
 def test_the_last_solution_passes_every_step(number, pool):
     part = checks.of(number)
     report = judge(SOLUTIONS / part.solution, number, pool)

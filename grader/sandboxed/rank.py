@@ -110,9 +110,10 @@ def _recorded(place: Place) -> Recorder[Any]:
         from grader.sandboxed import horovod_recorder
 
         return horovod_recorder.run(script, place.topology, place.number, place.board, place.link)
-    from grader.sandboxed import companions, task_recorder
+    from grader.sandboxed import companions, shortages, task_recorder
 
     task = place.topology.tasks[place.number]
     if task.program:
         return companions.run(str(place.script.with_name(Path(task.program).name)), task, place.number, place.board)
+    shortages.raise_shortages()
     return task_recorder.run(script, place.topology, place.number, place.board)

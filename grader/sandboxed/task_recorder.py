@@ -149,7 +149,7 @@ class TaskRecorder(Recorder[TaskFacts]):
                 self._note_save(self.facts.saves, path, this)
             elif this.optimizer and len(self.facts.saves) < KEPT:
                 self.facts.saves.append(Save(path, int(tf.convert_to_tensor(this.optimizer.iterations))))
-            with contextlib.suppress(tf.errors.NotFoundError):  # another worker saves there, too, and was faster
+            with contextlib.suppress(tf.errors.OpError):  # another worker, say, saves there, too, and was faster
                 return save(this, filepath, *args, **kwargs)
             return save(this, filepath, *args, **kwargs)  # so whether the program fails of it is no matter of chance
 

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.checks.production import resume
-from grader.checks.production.program import EPOCHS, NEWEST
+from grader.checks.production.program import EPOCHS, FIRST, NEWEST
 from grader.runner import reading
 from grader.runs import Runs
 from tests.grader.checks.made_up import SOURCE, all_right, fits, line, state
@@ -186,6 +186,16 @@ def test_what_of_the_optimizer_is_lost(runs, right, begins, words):
         f"Started again, rank 0 has the weights of its newest checkpoint, but {words}. "
         "Expected: the optimizer as it was."
     )
+
+
+def test_a_checkpoint_of_the_last_one_of_several_ranks_to_save_is_not_lost(runs, right):
+    first, begins = fits(runs, FIRST["resumed"]), fits(runs, "resumed")[0].begin
+    for number, fit in enumerate(first):
+        fit.end.statistics = [float(number)]
+    fits(right, FIRST["resumed"])[0].end.statistics, begins.statistics = [1.0], [1.0]
+    assert "moving means and variances" in resume.state_restored(runs, right, SOURCE).message
+    first[1].wrote = ["checkpoint-1.h5"]
+    assert resume.state_restored(runs, right, SOURCE) is None
 
 
 def test_a_file_that_another_host_does_not_have(runs, right):

@@ -32,8 +32,6 @@ REMOVALS = {"os.remove", "os.rmdir", "os.rename", "os.truncate", "shutil.rmtree"
 PART = 0.25  # of a log's size: a copy has at least that, since a log may grow after it
 SLOWNESS = 0.02  # seconds that each file of the store takes longer: a rank that does not wait gets ahead of the copy
 
-TRIES, PAUSE = 25, 0.2  # how often a file that another rank is writing is tried again, and after how many seconds
-
 
 class WatchedFiles:
     """Watches the files of one rank; facts() is what it saw."""
@@ -76,11 +74,7 @@ class WatchedFiles:
 
         def watched(file: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
             self._note(name, mode, 0)
-            for _ in range(TRIES):  # where all ranks save to one name, chance would decide which of them fails
-                with contextlib.suppress(BlockingIOError):
-                    return init(file, name, mode, *args, **kwargs)
-                time.sleep(PAUSE)
-            return init(file, name, mode, *args, **kwargs)
+            init(file, name, mode, *args, **kwargs)
 
         def watched_of_tensorflow(file: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
             self._note(name, mode, 0)

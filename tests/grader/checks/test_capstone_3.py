@@ -81,7 +81,7 @@ def test_workers_that_write_to_one_folder_and_may_fail_of_it_are_not_asked_for_t
     assert needed in [check.judge for check in capstone_3.part.of(14)] and needed.__name__ == "thrown_away"
 
 
-def test_an_adopted_check_sees_the_clusters_that_it_is_about_and_needs_what_is_adopted_with_it():
+def test_an_adopted_check_sees_the_clusters_that_it_is_about_and_needs_what_it_is_told_and_what_is_adopted():
     seen = []
     lesson, capstone = Part("lesson.py", "", TaskFacts), Part("capstone.py", "", TaskFacts)
 
@@ -98,9 +98,13 @@ def test_an_adopted_check_sees_the_clusters_that_it_is_about_and_needs_what_is_a
     def second(runs, expected, source):
         """Second."""
 
-    adopted = capstone.adopt(lesson, (13, 14), {left_out: None}, on=("two", "killed"))
-    one_of, other = capstone.checks
+    @capstone.check(1, hint="")
+    def own(runs, expected, source):
+        """Own."""
+
+    adopted = capstone.adopt(lesson, (13, 14), {left_out: None}, on=("two", "killed"), needs=(own,))
+    _, one_of, other = capstone.checks
     assert adopted == {first: one_of.judge, second: other.judge}
     one_of.judge(Runs({"two": [], "served": []}, {"killed": []}), Runs({"two": [], "served": []}), SCRIPT)
     assert seen == [({"two"}, {"killed"}, {"two"})]
-    assert one_of.needs == () and other.needs == (one_of.judge,) and one_of.judge.__name__ == "first"
+    assert one_of.needs == (own,) and other.needs == (own, one_of.judge) and one_of.judge.__name__ == "first"

@@ -123,7 +123,7 @@ class Part(Generic[Facts]):
         numbers: Collection[int],
         instead: Mapping[Judge[Facts], Judge[Facts] | None],
         on: Collection[str] = (),
-        needs: tuple[Judge[Facts], ...] = (),
+        needs: Mapping[Judge[Facts], tuple[Judge[Facts], ...]] | None = None,
     ) -> Mapping[Judge[Facts], Judge[Facts]]:
         """Take over another part's checks of some steps, for this part's program, but for those that have others.
 
@@ -134,14 +134,15 @@ class Part(Generic[Facts]):
             numbers: the steps.
             instead: for each function of a check that is left out, that of this part's own check in its place, if any.
             on: the names of the clusters that these checks are about; all, if none is named.
-            needs: functions of this part's checks that have to pass before any of these is judged.
+            needs: for functions of theirs, those of this part's own checks that have to pass first.
         """
         new = dict(instead)
         for check in other.checks:
             if check.step.number in numbers and check.judge not in instead:
                 judge = new[check.judge] = _on(check.judge, on) if on else check.judge
+                own = (needs or {}).get(check.judge, ())
                 theirs = tuple(needed for each in check.needs if (needed := new.get(each, each)))
-                adopted = replace(check, judge=judge, needs=needs + theirs, clusters=())
+                adopted = replace(check, judge=judge, needs=own + theirs, clusters=())
                 insort(self.checks, adopted, key=lambda other: other.step.number)
         return {theirs: ours for theirs, ours in new.items() if ours}
 

@@ -102,9 +102,9 @@ def test_an_adopted_check_sees_the_clusters_that_it_is_about_and_needs_what_it_i
     def own(runs, expected, source):
         """Own."""
 
-    adopted = capstone.adopt(lesson, (13, 14), {left_out: None}, on=("two", "killed"), needs=(own,))
+    adopted = capstone.adopt(lesson, (13, 14), {left_out: None}, on=("two", "killed"), needs={second: (own,)})
     _, one_of, other = capstone.checks
     assert adopted == {first: one_of.judge, second: other.judge}
     one_of.judge(Runs({"two": [], "served": []}, {"killed": []}), Runs({"two": [], "served": []}), SCRIPT)
     assert seen == [({"two"}, {"killed"}, {"two"})]
-    assert one_of.needs == (own,) and other.needs == (own, one_of.judge) and one_of.judge.__name__ == "first"
+    assert one_of.needs == () and other.needs == (own, one_of.judge) and one_of.judge.__name__ == "first"

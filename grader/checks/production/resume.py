@@ -194,7 +194,7 @@ def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     if right is None or not close(end.weights, begin.weights, right.weights):
         message = "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the "
         return Finding(f"{message}weights with which the last epoch ended.", line)
-    # Where several ranks save, which is another check's fault, the checkpoint is of the one that was the last to do so.
+    # Several ranks may save, which one_writer() says; what is in the checkpoint is then of the last of them.
     ends = [fit.end for fit in first if fit.end and (fit is first[0] or fit.wrote or fit.renamed)]
     if right.statistics and not any(close(own.statistics, begin.statistics, right.statistics) for own in ends):
         message = "Started again, rank 0 has the trained weights of its newest checkpoint, but not the moving means "

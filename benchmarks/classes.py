@@ -1,7 +1,7 @@
 """A class of fifty over all steps: how fast scripts/grade is, what nbgrader takes of it, and whether anything is lost.
 
-Compared, in the same run, with plain nbgrader on some of the same submissions. Its test cell per check runs mpirun on
-as many clusters as the judge, since that is what the checks are about, and on one only.
+Compared, in the same run, with plain nbgrader on some of the same submissions. It has a test cell for each step up to
+the graded one, which runs mpirun on the judge's clusters, since that is what the checks are about, or on one only.
 """
 
 import itertools
@@ -19,14 +19,13 @@ import psutil
 from course import launch
 from course.steps import ROOT, Step
 from grader import checks
-from grader.checks.training import CLUSTERS
 from tests.corpus import CORRECT, WRONG
 from tests.school import School
 
 LEARNERS = 50
 KILLS = 20
 PART = checks.of(6)
-GRADED = [check.step for check in PART.checks]
+GRADED = list(dict.fromkeys(check.step for check in PART.checks))
 
 
 def measure() -> dict:
@@ -44,7 +43,7 @@ def measure() -> dict:
             record.unlink()
         nbgrader = sum(_seconds(whole, step) for step in GRADED)  # all verdicts are in the store
         kills = _grade_under_fire(killed)
-        plain = _grade_plainly(Path(folder) / "plain", whole, len(CLUSTERS))
+        plain = _grade_plainly(Path(folder) / "plain", whole)
         once = _grade_plainly(Path(folder) / "once", whole, 1)
         submissions = LEARNERS * len(GRADED)
         rate, *plain_rates = 60 * submissions / seconds, 60 * len(GRADED) / plain, 60 * len(GRADED) / once
@@ -108,21 +107,21 @@ def _grade_under_fire(school: School) -> int:
     return kills
 
 
-def _grade_plainly(folder: Path, school: School, clusters: int) -> float:
-    """Return the seconds that plain nbgrader takes for a learner, with mpirun for each check and so many clusters."""
-    for step in GRADED:
+def _grade_plainly(folder: Path, school: School, clusters: int | None = None) -> float:
+    """Return the seconds that plain nbgrader takes for a learner, where a cell runs mpirun on so many clusters or all."""
+    for number, step in enumerate(GRADED, 1):
         notebook = nbformat.v4.new_notebook()
         commands = [
             ["mpirun", "-np", str(cluster.size), sys.executable, step.script, *cluster.arguments]
             for cluster in PART.clusters(step.number)[:clusters]
         ]
-        for check in PART.up_to(step.number):
+        for tested in GRADED[:number]:
             cell = nbformat.v4.new_code_cell(
                 f"import subprocess\nfor command in {commands}:\n"
                 "    subprocess.run(command, check=True, capture_output=True)"
             )
             cell.metadata.nbgrader = {"schema_version": 3, "grade": True, "solution": False, "locked": True}
-            cell.metadata.nbgrader |= {"task": False, "grade_id": check.step.name, "points": 10, "cell_type": "code"}
+            cell.metadata.nbgrader |= {"task": False, "grade_id": tested.name, "points": 10, "cell_type": "code"}
             notebook.cells.append(cell)
         for place in (folder / "source" / step.name, folder / "submitted" / "learner" / step.name):
             place.mkdir(parents=True)

@@ -108,7 +108,7 @@ def _grade_under_fire(school: School) -> int:
 
 
 def _grade_plainly(folder: Path, school: School, clusters: int | None = None) -> float:
-    """Return the seconds that plain nbgrader takes for a learner, where a cell runs mpirun on so many clusters or all."""
+    """Return the seconds that plain nbgrader takes for a learner; a cell runs mpirun on all clusters, or so many."""
     for number, step in enumerate(GRADED, 1):
         notebook = nbformat.v4.new_notebook()
         commands = [

@@ -145,7 +145,7 @@ WRONG = (
         102,
         check="no_more_images",
     ),
-    Variant("the rate of one process", 102, ((RATE, "learning_rate=args.rate"),), 102, check="accuracy", in_ci=True),
+    Variant("the rate of one process", 102, ((RATE, "learning_rate=args.rate"),), 102, check="accuracy"),
     Variant(
         "the rate of the ranks of one host",
         102,

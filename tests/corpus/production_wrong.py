@@ -541,7 +541,6 @@ _WRONG_9 = (
         (("itertools.count(initial_epoch)", "itertools.count()"),),
         9,
         check="resumed_shares",
-        in_ci=True,
     ),
     Variant(
         "two orders in alternation", 9, (("default_rng(epoch)", "default_rng(epoch % 2)"),), 9, check="resumed_shares"

@@ -9,6 +9,7 @@ from course.steps import ROOT
 from grader.runner import sandbox
 
 USER = 12345  # whom the machine does not have
+HOMES: list[str] = []  # those that were made, which conftest.py removes
 
 
 def _closed(path: Path) -> Path | None:
@@ -32,6 +33,7 @@ def as_ordinary_user(*command: str) -> list[str]:
         options += [option for parent in between for option in ("--perms", "0755", "--dir", str(parent))]
         options += ["--ro-bind", str(path), str(path)]
     home = tempfile.mkdtemp()
+    HOMES.append(home)
     users = Path(home, "passwd")
     users.write_text(f"{Path('/etc/passwd').read_text()}learner:x:{USER}:{USER}::{home}:/bin/sh\n")
     users.chmod(0o644)

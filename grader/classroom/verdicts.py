@@ -90,7 +90,7 @@ def make(script: bytes, number: int) -> dict:
         pool = _pool()
     except NoVerdictError as error:
         return _told(number, str(error))
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=pool.folder.name) as folder:  # a kill of this process removes that, too
         path = Path(folder) / name
         path.write_bytes(script)
         report = judge(path, number, pool)

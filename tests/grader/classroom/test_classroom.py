@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
@@ -213,6 +214,21 @@ def test_whoever_is_stopped_goes_on_where_it_ended(judged, signals, leftovers):
         expected |= cells
     assert judged.gradebook() == expected
     assert leftovers() == []
+
+
+@pytest.mark.slow
+def test_no_submission_is_left_by_a_grader_that_was_killed_while_judging(leftovers, school):
+    temporary = Path(os.environ["TMPDIR"])
+    school.submit("alice", STEP, HONEST)
+    grading = subprocess.Popen(school.grading(STEP), cwd=ROOT, env=school.environment, stderr=subprocess.DEVNULL)
+    while not list(temporary.rglob(STEP.script)):
+        assert grading.poll() is None
+        time.sleep(0.01)
+    running = psutil.Process(grading.pid).children(recursive=True)
+    grading.kill()
+    assert grading.wait(60) == -signal.SIGKILL
+    psutil.wait_procs(running, timeout=60)
+    assert leftovers() == [] and not list(temporary.rglob(STEP.script))
 
 
 @pytest.mark.slow

@@ -9,8 +9,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 from course import steps
-from grader import checks
-from grader.judge import judge, no_check
 from grader.report import head, text
 from grader.report.data import Report
 from grader.runner import sandbox
@@ -32,7 +30,7 @@ def check(number: int, as_json: bool, file: str) -> None:
     """Judge one script. Exits with 0 passed, 1 failed or for review, 2 not graded."""
     console = Console(stderr=as_json, highlight=False)
     before = head.read(file, number)  # the file as it is judged
-    report = no_check(number, file) or _judge(number, file, console)
+    report = _judge(number, file, console)
     if as_json:
         click.echo(report.to_json())
     else:
@@ -42,12 +40,15 @@ def check(number: int, as_json: bool, file: str) -> None:
 
 
 def _judge(number: int, file: str, console: Console) -> Report:
-    why_not = sandbox.available()
-    if why_not:
-        console.print(
-            f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust."
-        )
-    with Pool(sandboxed=not why_not) as pool:
+    with Pool() as pool:  # which imports TensorFlow while this process does what else is to do
+        from grader.judge import judge
+
+        why_not = sandbox.available()
+        if why_not:
+            pool.sandboxed = False
+            console.print(
+                f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust."
+            )
         return judge(file, number, pool, figure=False)
 
 
@@ -62,6 +63,9 @@ def batch(number: int, jobs: int, directory: Path) -> None:
         raise click.ClickException(
             f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."
         )
+    from grader import checks
+    from grader.judge import judge
+
     try:
         checks.of(number)
     except checks.NoCheckError as error:

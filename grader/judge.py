@@ -36,7 +36,7 @@ def judge(
         figure: whether one is wanted for the first failure.
         begins: called with the description of a cluster when the script starts there.
     """
-    refused = no_check(number, path)
+    refused = _no_check(number, path)
     if refused:
         return refused
     began = time.monotonic()
@@ -60,7 +60,7 @@ def judge(
     return Report(number, str(path), decision.status, seconds, decision.checks, decision.figure)
 
 
-def no_check(number: int, path: str | Path) -> Report | None:
+def _no_check(number: int, path: str | Path) -> Report | None:
     """Return the report on a script for a step that has no check; None where it has one."""
     try:
         checks.of(number)

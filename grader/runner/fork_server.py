@@ -16,7 +16,6 @@ import json
 import mmap
 import os
 import shutil
-import signal
 import socket
 import tempfile
 import traceback
@@ -45,13 +44,13 @@ def main() -> None:
 
     import course.store  # noqa: F401
     import grader.sandboxed.horovod_recorder
+    import grader.sandboxed.leader
     import grader.sandboxed.locks
     import grader.sandboxed.task_recorder  # noqa: F401
 
     gc.freeze()  # a collection in a fork would touch, and so copy, every page that is shared
     gc.enable()
     _forget_libraries()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children leave nothing to wait for
     server.serve(_fork)
     _tidy_up()
 

@@ -52,7 +52,8 @@ class Pool:
         """Start to import.
 
         Args:
-            sandboxed: False runs scripts without protection, one at a time: for one's own only.
+            sandboxed: False runs scripts without protection, one at a time: for one's own only. The attribute may be
+                set until the first run.
             idle: seconds without a run after which the fork servers end.
         """
         self.sandboxed, self.idle = sandboxed, idle

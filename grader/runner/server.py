@@ -6,6 +6,7 @@ pipes that the fork reads and writes.
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -101,6 +102,7 @@ class ForkServer:
 
 def serve(fork: Callable[[bytes, list[int]], None]) -> None:
     """Report that all is imported, and call fork with each order and its pipes until no more can come."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks leave no zombies, for which nothing here waits
     with socket.socket(fileno=sys.stdin.fileno()) as orders, contextlib.suppress(ConnectionError):
         orders.send(b"ready")
         while True:

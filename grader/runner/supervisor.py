@@ -88,7 +88,10 @@ class Watch:
                     rank, stream = key.data
                     if stream != "pid":
                         self._read(selector, rank, stream)
-                    elif not rank.over:
+                        continue
+                    selector.unregister(key.fd)  # or it would wake this process again and again
+                    os.close(key.fd)
+                    if not rank.over:
                         self._reap(rank)
                 for group in self.groups.values():
                     self._let_group_end(group)

@@ -110,8 +110,9 @@ def _recorded(place: Place) -> Recorder[Any]:
         from grader.sandboxed import horovod_recorder
 
         return horovod_recorder.run(script, place.topology, place.number, place.board, place.link)
-    from grader.sandboxed import companions, shortages, task_recorder
+    from grader.sandboxed import companions, leader, shortages, task_recorder
 
+    leader.await_leader()
     task = place.topology.tasks[place.number]
     if task.program:
         return companions.run(str(place.script.with_name(Path(task.program).name)), task, place.number, place.board)

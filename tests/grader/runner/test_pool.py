@@ -20,9 +20,10 @@ from grader.checks.horovod.program import WITH_WITNESS
 from grader.checks.training import CLUSTERS
 from grader.facts import Answer, HorovodFacts, Result, Testimony
 from grader.job import TaskSpec, Topology
+from grader.judge import judge
 from grader.runner import sandbox
-from grader.runner.pool import OF_RUNS, NoVerdictError, OverrunError, Pool, _exchange
-from grader.runner.server import ServerError
+from grader.runner.pool import OF_DECISIONS, OF_RUNS, NoVerdictError, OverrunError, Pool, _exchange
+from grader.runner.server import PATIENCE, ServerError
 from grader.runs import BrokenError
 
 pytestmark = pytest.mark.slow
@@ -155,6 +156,13 @@ def test_no_file_is_left_by_ranks_that_were_killed_without_a_sandbox(leftovers):
     with Pool(sandboxed=False) as pool:
         pool.run(script, "script.py", CLUSTERS)
     assert leftovers() == [] and not list(Path(os.environ["TMPDIR"]).iterdir())
+
+
+def test_decisions_leave_no_zombies(pool):
+    judge(steps.get(1).solution, 1, pool)
+    forks = psutil.Process(pool.servers[OF_DECISIONS].process.pid).children(recursive=True)
+    _, left = psutil.wait_procs(forks, timeout=PATIENCE)
+    assert not left
 
 
 def test_a_fault_of_the_grader_is_no_verdict(pool):

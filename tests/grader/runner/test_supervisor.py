@@ -1,6 +1,8 @@
-"""When the supervisor takes ranks that do nothing for deadlocked: decided on samples, without running any."""
+"""When the supervisor takes ranks that do nothing for deadlocked, decided on samples; and that it does not spin."""
 
+import mmap
 import os
+import selectors
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from grader.budget import Budget
 from grader.job import TaskSpec, Topology
 from grader.runner import supervisor
 from grader.runner.ranks import RunningRank
@@ -94,3 +97,23 @@ def test_a_process_that_waits_for_a_core_is_neither_at_work_nor_still(monkeypatc
         rank.ticks = 1000
         rank.look(1)
         assert rank.still == expected
+
+
+def test_a_rank_that_has_ended_does_not_keep_the_supervisor_busy(monkeypatch):
+    calls = []
+    one, other = (subprocess.Popen(["cat"], stdin=subprocess.PIPE) for _ in range(2))
+
+    class Counting(selectors.DefaultSelector):
+        def select(self, timeout=None):
+            calls.append(super().select(timeout))
+            if calls[-2:] == [[], []] or len(calls) == 1000:  # nothing happens, or the supervisor spins
+                other.stdin.close()
+            return calls[-1]
+
+    monkeypatch.setattr(selectors, "DefaultSelector", Counting)
+    topology = Topology("two-ranks", "two ranks", 1, 2, 0)
+    ranks = [RunningRank(topology, 0, each.pid, -1, mmap.mmap(-1, 120), {}) for each in (one, other)]
+    one.stdin.close()
+    supervisor.Watch(ranks, Budget(), 60).run()
+    assert [rank.exit for rank in ranks] == [0, 0]
+    assert len(calls) < 1000

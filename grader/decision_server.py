@@ -11,7 +11,6 @@ import resource
 import msgspec
 
 from grader.deciding import Case, decide, failed
-from grader.report import figures  # noqa: F401  so that no fork has to import matplotlib
 from grader.runner import sandbox, server
 
 SECONDS = 20  # of processor time: a right script's facts take less than one
@@ -25,6 +24,8 @@ def main() -> None:
 
 def _fork(message: bytes, pipes: list[int]) -> None:
     if os.fork():
+        from grader.report import figures  # noqa: F401  now, so that no later fork has to import matplotlib
+
         return
     try:
         case, decision = pipes

@@ -11,6 +11,7 @@ This is the only module outside of grader.sandboxed that imports it.
 
 import contextlib
 import ctypes
+import functools
 import gc
 import json
 import mmap
@@ -50,7 +51,6 @@ def main() -> None:
 
     gc.freeze()  # a collection in a fork would touch, and so copy, every page that is shared
     gc.enable()
-    _forget_libraries()
     server.serve(_fork)
     _tidy_up()
 
@@ -66,8 +66,10 @@ def _fork(message: bytes, pipes: list[int]) -> None:
     for end in (ours, theirs):
         if end:
             end.close()
+    _forget_libraries()
 
 
+@functools.cache  # once
 def _forget_libraries() -> None:
     """Give back the memory of pages that are as they are in their files: a third of all, hardly needed from now on.
 

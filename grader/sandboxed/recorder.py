@@ -25,9 +25,9 @@ import numpy as np
 from grader.facts import ARGUMENTS, Error, Recorded
 from grader.sandboxed import by_text
 
-# Directions for as many values as the lesson's smallest network has; more values use them over again.
-# Made here, once, so that the ranks, which are forks, share them.
-VALUES = 2**18
+# Directions for so many values; more values use them over again. Made here, once, so that the ranks, which are forks,
+# share them.
+VALUES = 2**16
 DIRECTIONS = np.random.default_rng(0).standard_normal((16, VALUES))
 
 

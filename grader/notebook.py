@@ -26,11 +26,11 @@ from grader.runner.pool import Pool
 @functools.cache
 def _pool() -> Pool:
     pool = Pool()  # which begins to import TensorFlow
+    atexit.register(pool.__exit__)
     why_not = sandbox.available()
     if why_not:
         pool.sandboxed = False
         print(f"No sandbox can be made here ({why_not}): your script runs unprotected.")
-    atexit.register(pool.__exit__)
     return pool.__enter__()
 
 

@@ -20,10 +20,10 @@ def leading():
 
 def started(monkeypatch, leading, index):
     """Start the server of the worker with this index, and return what the first one's port said by then."""
-    cluster = {"worker": [f"127.0.0.1:{leading.getsockname()[1]}", "127.0.0.1:1"]}
+    addresses = f"127.0.0.1:{leading.getsockname()[1]}", "127.0.0.1:1"
     definition = tensorflow_server_pb2.ServerDef(job_name="worker", task_index=index)
     job = definition.cluster.job.add(name="worker")
-    job.tasks.update(enumerate(cluster["worker"]))
+    job.tasks.update(enumerate(addresses))
     seen = []
 
     def enable(context, text):

@@ -17,6 +17,7 @@ from papermill.exceptions import PapermillExecutionError
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from traitlets.config import Config
 
 from course.steps import STEPS, Step
 
@@ -142,7 +143,10 @@ def execute(
     executed = out / notebook.name
     display.begin(notebook.stem, title, len(json.loads(notebook.read_text())["cells"]) + 1)  # papermill adds one
     status, error = "passed", None
-    with tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch,
+        tempfile.TemporaryDirectory(prefix="course-kernel-") as sockets,
+    ):
         # The lesson's other files are copied, without a learner's own.
         shutil.copytree(
             notebook.parent, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*SCRIPTS, *LEFT, ".*")
@@ -158,6 +162,7 @@ def execute(
                 stderr_file=display,
                 on_cell_start=display.cell,
                 timeout_func=lambda cell: max(1, int(timeout - (time.perf_counter() - began))),
+                config=_over_files(sockets),
             )
         except PapermillExecutionError as failure:
             status, error = "failed", _explain(failure)
@@ -171,6 +176,15 @@ def execute(
     result = {"status": status, "seconds": round(time.perf_counter() - began, 1), "error": error}
     display.end({"name": notebook.stem} | result)
     return result
+
+
+def _over_files(folder: str) -> Config:
+    """Return a configuration of kernels that are reached by sockets in this folder.
+
+    Over TCP, Jupyter looks for free ports and lets go of them until the kernel has begun: with ranks that start at the
+    same time, another process gets one of them now and then.
+    """
+    return Config(KernelManager={"transport": "ipc", "connection_file": f"{folder}/kernel.json"})
 
 
 def _explain(failure: PapermillExecutionError) -> str:

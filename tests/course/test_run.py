@@ -51,6 +51,11 @@ def test_a_notebook_that_passes_is_written_with_its_page(lesson, tmp_path, lefto
     assert leftovers() == []
 
 
+def test_a_kernel_takes_no_port_that_another_process_could_take_first(lesson):
+    result, log = lesson("import ipykernel", "print(ipykernel.get_connection_info())")
+    assert result["status"] == "passed" and '"transport": "ipc"' in log
+
+
 def test_the_number_of_ranks_can_be_given_as_np_and_numpy_may_take_that_name(lesson):
     asked = "ranks = lessons.ranks_or_np(ranks)\nprint('on', ranks, 'ranks')"
     result, log = lesson("ranks = 2", f"from course import lessons\n{asked}", f"import numpy as np\n{asked}", np=3)

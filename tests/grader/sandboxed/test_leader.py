@@ -1,7 +1,6 @@
 """Workers look for the first one only once its server is there."""
 
 import socket
-import threading
 
 import pytest
 from tensorflow.core.protobuf import tensorflow_server_pb2
@@ -41,8 +40,10 @@ def test_a_worker_waits_for_the_first_one(monkeypatch, leading):
     create = socket.create_connection
 
     def tried(*args, **kwargs):
-        threading.Timer(0, leading.listen).start()  # it listens only after the first look
-        return create(*args, **kwargs)
+        try:
+            return create(*args, **kwargs)
+        finally:
+            leading.listen()  # only after the first look
 
     monkeypatch.setattr(socket, "create_connection", tried)
     assert started(monkeypatch, leading, index=1) == [True]

@@ -273,7 +273,7 @@ class Answer(Struct):
     """The results of every topology that was run, by rank, and what the ranks sent each other."""
 
     topologies: dict[str, list[Result]]
-    traffic: int  # bytes over the loopback, as the kernel counts them
+    traffic: int  # bytes over the loopback, as the kernel counts them, while topologies ran that are not reserved
 
 
 class Ran(Struct):

@@ -84,7 +84,7 @@ class Runs(Generic[Facts]):
 
     topologies: dict[str, list[Rank[Facts]]]
     reserved: dict[str, list[Rank[Facts]]] = field(default_factory=dict)  # of those that one check alone judges
-    traffic: int = 0  # bytes that all of them sent each other, as the host counts them
+    traffic: int = 0  # bytes that ranks of topologies that are not reserved sent each other, as the host counts them
     testimony: Testimony | None = None  # of the witness, where a topology has one
     draw: int = 0  # the number of the run: see grader.checks.part
 

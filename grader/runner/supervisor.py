@@ -45,22 +45,26 @@ def run(
         begins: called before each of the job's turns.
         link: the socket to the witness, if a topology has one.
     """
-    budget, before = Budget(later), _traffic()
+    budget, traffic = Budget(later), 0
+    reserved = {topology.name for topology in job.topologies if topology.reserved}
     ranks = {topology.name: fork(job, topology, entry, link) for topology in job.topologies}
     told = {topology.name: environments(topology, link) for topology in job.topologies}
     results: dict[str, list[Result]] = {}
     for names in side_by_side(job.topologies):
         begins()
+        before = _traffic()
         for name in names:
             release(ranks[name], told[name])
         turn = [rank for name in names for rank in ranks[name]]
         Watch(turn, budget, job.seconds).run()
         results |= {name: [rank.result() for rank in ranks[name]] for name in names}
+        if not reserved.issuperset(names):  # a script may send little when it is started again, since it fails there
+            traffic += _traffic() - before
         if any(rank.ended_for in HOPELESS for rank in turn):
             break
     if link is not None:  # the witness is through, whatever a rank has left behind that still holds this end
         socket.socket(fileno=link).shutdown(socket.SHUT_RDWR)
-    return Answer(results, _traffic() - before)
+    return Answer(results, traffic)
 
 
 class Watch:

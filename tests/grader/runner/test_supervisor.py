@@ -9,9 +9,10 @@ from pathlib import Path
 
 import psutil
 import pytest
+from msgspec import structs
 
 from grader.budget import Budget
-from grader.job import TaskSpec, Topology
+from grader.job import Job, TaskSpec, Topology
 from grader.runner import supervisor
 from grader.runner.ranks import RunningRank
 
@@ -117,3 +118,15 @@ def test_a_rank_that_has_ended_does_not_keep_the_supervisor_busy(monkeypatch):
     supervisor.Watch(ranks, Budget(), 60).run()
     assert [rank.exit for rank in ranks] == [0, 0]
     assert len(calls) < 1000
+
+
+def test_what_ranks_send_when_they_are_started_again_does_not_count(monkeypatch):
+    first = Topology("first", "two ranks", 1, 2, 0)
+    again = structs.replace(first, name="again", reserved=True, after="first")
+    sent = []
+    monkeypatch.setattr(supervisor, "fork", lambda job, topology, entry, link: [])
+    monkeypatch.setattr(supervisor, "release", lambda ranks, told: sent.append(10 ** len(sent)))
+    monkeypatch.setattr(supervisor, "_traffic", lambda: sum(sent))
+    job = Job("", "", "", 60, (first, again), {})
+    answer = supervisor.run(job, lambda *_: None, lambda: None, lambda: None)
+    assert len(sent) == 2 and answer.traffic == 1

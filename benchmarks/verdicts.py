@@ -54,13 +54,14 @@ def measure(part: str, times: int) -> dict:
 def _without_chance(report: Report) -> list[Outcome]:
     """Return the outcomes of a report, without what chance decides.
 
-    That is: the names that Python draws for temporary folders and, where a check explains why the program fails, which
-    of its processes fails first, and with which of a library's errors.
+    That is: the names that Python draws for temporary folders and, where a check explains why the program fails,
+    whether it does this time (two ranks may write one file at once, or not), which of its processes fails first, and
+    with which of a library's errors.
     """
     first = report.first_failure
     return [
-        structs.replace(check, message="", line=None)
-        if check.name == ending.RUNS and first and first.name != ending.RUNS
+        structs.replace(check, status="failed", message="", line=None)
+        if check.name == ending.RUNS and check.status != "error" and first and first.name != ending.RUNS
         else structs.replace(check, message=re.sub(r"\btmp\w{8}", "tmp", check.message))
         for check in report.checks
     ]

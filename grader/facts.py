@@ -91,6 +91,11 @@ class Fit(Struct, forbid_unknown_fields=True):
     renamed: Annotated[list[str], Meta(max_length=100)] = []  # and those that got their name by a rename,
     unfinished: Annotated[list[str], Meta(max_length=100)] = []  # some of them with another size than in the end
 
+    @property
+    def steps(self) -> int:
+        """Return the number of training steps."""
+        return len(self.batches)
+
 
 class Files(Struct, forbid_unknown_fields=True):
     """What a rank opened, and what its host's folders hold at the end."""
@@ -177,6 +182,11 @@ class TaskFit(Struct, forbid_unknown_fields=True):
     data: str = ""  # the class of what it trains on
     seed: int | None = None  # TensorFlow's global one, if set
     input: Input | None = None
+
+    @property
+    def steps(self) -> int:
+        """Return the number of training steps."""
+        return sum(self.epochs)
 
 
 class Checkpoint(Struct, forbid_unknown_fields=True):

@@ -72,7 +72,7 @@ adopted = part.adopt(
     ),
     on=ON_WORKERS,
 )
-part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
+served = part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
 
 
 # --- What the capstone asks for ---------------------------------------------------------------------------------------
@@ -82,7 +82,8 @@ part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
     103,
     points=5,
     asks=("all processes together see no more images than one process sees",),
-    needs=(adopted[restart.thrown_away],),  # workers that write to one folder can fail of it, or not, by chance
+    # Workers that write to one folder can fail of it, or not, by chance. Those with a model of their own do, too.
+    needs=(adopted[restart.thrown_away], adopted[workers.in_scope], served[parameter_server.scope]),
     clusters=(TWO, THREE, KILLED, RESTARTED, ROLES, *learned.clusters),
     hint="Workers of one step share its batch, so an epoch has fewer steps. A coordinator's workers take a batch each, "
     "so an epoch has as many steps as on one process.",

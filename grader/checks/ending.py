@@ -68,7 +68,10 @@ def _failure(rank: Rank[Any], runs: Runs[Any], seconds: float, where: str) -> st
     if rank.exit < 0:
         return f"{rank.where} was killed by signal {-rank.exit}."
     if not rank.reported:
-        return f"{rank.where} ends before the program does (exit status {rank.exit})."
+        return (
+            f"{rank.where} ends with exit status {rank.exit}, and leaves no report of what it did that can be read. "
+            "Expected: it runs to the program's last line, and writes to no file descriptor that it has not opened."
+        )
     if rank.exit:
         return f"{rank.where} ends with exit status {rank.exit}."
     if not rank.facts.fits and not getattr(rank.facts, "evaluations", []):

@@ -146,7 +146,7 @@ class Watch:
         self.greedy = _memory() > MEMORY
         until = self.budget.had + TO_SEND
         self.load = _load(self.load, Path("/proc/loadavg").read_text())
-        patience = _patience(self.load)
+        patience = _patience(self.load, self.seconds - self.budget.had)
         for name, group in self.groups.items():
             if name not in self.failed and _stalled([rank for rank in group if not rank.over], patience):
                 for rank in group:
@@ -176,8 +176,10 @@ def _load(before: float, loadavg: str) -> float:
     return max(float(minute), before + (int(processes.split("/")[0]) - before) / 10)
 
 
-def _patience(load: float) -> float:
-    """Return the seconds that ranks may stand still on a machine with this load."""
+def _patience(load: float, left: float) -> float:
+    """Return the seconds that ranks may stand still on a machine with this load, with so many seconds left for them."""
+    if left < 2 * TO_SEND:  # they can still say where they wait
+        return STALL
     return min(LONGEST_STALL, STALL * max(1.0, load / len(os.sched_getaffinity(0))))
 
 

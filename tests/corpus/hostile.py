@@ -85,7 +85,7 @@ LYING = (
     Hostile("prints a verdict", inside(f"print('''{FAKE}''')"), r'Rank 1 .*prints.*"status": "passed"'),
     Hostile("prints a ready line", inside("print('{\"ready\": true}')\nprint('{\"topologies\": {}}')"), r'Rank 1 .*prints.*"ready": true'),
     # By chance, it stops Horovod, or spoils its own report alone.
-    Hostile("writes to every pipe", inside(f"for fd in range(3, 200):\n    try:\n        os.write(fd, b'''{FAKE}''')\n    except OSError:\n        pass"), rf"{TIMEOUT}|ends before the program does"),
+    Hostile("writes to every pipe", inside(f"for fd in range(3, 200):\n    try:\n        os.write(fd, b'''{FAKE}''')\n    except OSError:\n        pass"), rf"{TIMEOUT}|leaves no report"),
     # A script that replaces what is not its own is ended there.
     Hostile("patches hvd", inside("hvd.DistributedOptimizer = lambda opt: opt", SOLUTION), r"replaces hvd\.DistributedOptimizer", REVIEW),
     Hostile("patches tf", inside("tf.GradientTape.gradient = None", SOLUTION), r"replaces tf\.GradientTape\.gradient", REVIEW),

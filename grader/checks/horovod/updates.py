@@ -8,7 +8,7 @@ from grader.checks import ending, witnessed
 from grader.checks.horovod.program import part
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
-from grader.checks.training import close, same_loss, trained
+from grader.checks.training import close, hardly_communicated, same_loss, trained
 from grader.facts import Batch, Fit
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
@@ -67,12 +67,7 @@ def averaged(runs: HorovodRuns, expected: HorovodRuns, source: Source, any_rate:
         if not any(map(_differ, zip(*(rank.facts.fits[0].batches for rank in ranks), strict=False), right.batches)):
             message = f"All ranks compute the same gradients ({ranks[0].topology}), so nothing shows that they average."
             return Finding(f"Needs manual review. {message}", line, unclear=True)
-    if _traffic(runs) < _traffic(expected) / 3:  # 16 bits in place of 32 are half, and rightly so
-        message = (
-            "The ranks report the mean of their gradients, but hardly sent each other anything, as their host saw."
-        )
-        return Finding(message, line, unclear=True)
-    return None
+    return hardly_communicated(runs, expected, line)
 
 
 def _optimizer(fit: Fit, right: Fit, source: Source, any_rate: bool) -> Finding | None:
@@ -97,11 +92,6 @@ def _optimizer(fit: Fit, right: Fit, source: Source, any_rate: bool) -> Finding 
             source.line_of("loss_weights"),
         )
     return same_loss(fit, right, source)
-
-
-def _traffic(runs: HorovodRuns) -> float:
-    """Return the bytes that went between the ranks for each batch that they report."""
-    return runs.traffic / sum(len(fit.batches) for rank in runs.ranks() for fit in rank.facts.fits)
 
 
 def _batch(where: str, batch: list[Batch], right: Batch, rate: float, line: int | None) -> Finding | None:

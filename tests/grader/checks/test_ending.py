@@ -118,7 +118,7 @@ def test_a_crash_in_a_line_of_the_first_program_belongs_to_the_step_in_work():
         ({"ended_for": "time", "exit": -9}, "does not end: it was ended after 60 s"),
         ({"exit": -11}, "was killed by signal 11"),
         ({"exit": 3}, "ends with exit status 3"),
-        ({"exit": 3, "reported": False}, "ends before the program does (exit status 3)"),
+        ({"exit": 3, "reported": False}, "ends with exit status 3, and leaves no report"),
         ({"facts": HorovodFacts()}, "ends without training. Expected: it trains a model."),
     ],
 )

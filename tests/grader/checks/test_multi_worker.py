@@ -34,6 +34,17 @@ def test_what_is_asked_for_passes(check):
     assert check(right(), right(), SCRIPT) is None
 
 
+@pytest.mark.parametrize(("made", "traffic", "unclear"), [(2, 300, True), (1, 300, False), (1, 150, True)])
+def test_workers_that_send_little_in_a_step_need_a_person(made, traffic, unclear):
+    runs = right()
+    for rank in runs.ranks():
+        fit = rank.facts.fits[0]
+        fit.epochs = fit.epochs[:made]
+    runs.traffic = traffic  # the solution's is 1000, for 2 epochs
+    found = workers.in_scope(runs, right(), SCRIPT)
+    assert bool(found) == unclear and (not found or found.unclear)
+
+
 def said(check, change, reserved=""):
     """Return what a check finds once the second worker is changed, in a cluster of its own or in all of them."""
     runs = right()

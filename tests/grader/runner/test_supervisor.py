@@ -49,7 +49,11 @@ def test_ranks_are_deadlocked_when_all_have_been_still_for_long(ranks, patience,
 
 def test_patience_grows_with_the_load_up_to_a_limit():
     loads = [0, CORES, 2 * CORES, 5 * CORES, 50 * CORES]
-    assert [supervisor._patience(load) for load in loads] == [6, 6, 12, 30, 30]
+    assert [supervisor._patience(load, 50) for load in loads] == [6, 6, 12, 30, 30]
+
+
+def test_ranks_that_stand_still_are_told_so_before_their_time_is_up():
+    assert [supervisor._patience(50 * CORES, left) for left in (7, 5)] == [30, 6]
 
 
 def test_a_load_that_has_just_risen_counts_at_once_and_one_that_ends_for_a_minute():

@@ -92,7 +92,7 @@ def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
 
 part.adopt(capstone_1.part, range(1, 7), instead={updates.same_weights: same_weights})
 # Ranks that do not know of each other all save to one name, and chance decides whether one of them fails because of it.
-by_chance = resume.saved_each_epoch, resume.goes_on, resume.loaded_everywhere
+by_chance = resume.saved_each_epoch, resume.renamed, resume.goes_on, resume.loaded_everywhere
 part.adopt(production.part, (10,), instead={}, needs=dict.fromkeys(by_chance, (initialised,)))
 part.check(
     4,

@@ -7,6 +7,7 @@ odd data cost their own submission alone.
 import contextlib
 import os
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -16,9 +17,10 @@ from grader import checks
 from grader.checks import ending
 from grader.checks.part import NOT_RUN, Part
 from grader.facts import Ran
+from grader.job import Topology
 from grader.report.data import Outcome, Status, first_failure
 from grader.runner.reading import NoScriptError, Source
-from grader.runs import BrokenError, GoneError, Runs, read
+from grader.runs import BrokenError, GoneError, Rank, Runs, read
 
 AGAIN = "The machine may have run out of memory: judge it again."
 UNFINISHED = "Correct as far as the program runs. Points are awarded once it runs to completion."
@@ -67,7 +69,7 @@ def decide(case: Case) -> Decision | None:
         return undecided(case.step, f"The processes that the script ran in are gone. {AGAIN}")
     except BrokenError as error:
         return undecided(case.step, f"The grader's own process broke: {error}")
-    killed = next((rank for rank in runs.ranks() if rank.exit == -signal.SIGKILL and not rank.ended_for), None)
+    killed = _killed(runs, part.clusters(case.step, case.draw))
     if killed and not source.suspicious:
         return undecided(case.step, f"{killed.where} was killed, and not by the script. {AGAIN}")
     broken = next(
@@ -84,6 +86,16 @@ def decide(case: Case) -> Decision | None:
         with contextlib.suppress(ValueError, OverflowError):  # of numbers that cannot be drawn: a figure less
             decision.figure = figures.draw(drawing, runs)
     return decision
+
+
+def _killed(runs: Runs[Any], topologies: Sequence[Topology]) -> Rank[Any] | None:
+    """Return a rank that was killed from outside, as where memory is short; not one whose death a cluster is about."""
+    meant = {(topology.name, topology.dies[0]) for topology in topologies if topology.dies}
+    for name, ranks in (runs.topologies | runs.reserved).items():
+        for rank in ranks:
+            if rank.exit == -signal.SIGKILL and not rank.ended_for and (name, rank.number) not in meant:
+                return rank
+    return None
 
 
 def failed(step: int, why: str, line: int | None = None) -> Decision:

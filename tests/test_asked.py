@@ -1,6 +1,7 @@
 """Lessons and checks side by side: whatever an exercise asks for is checked, and nothing that no lesson asks for."""
 
 import re
+from itertools import product
 
 import nbformat
 import pytest
@@ -222,6 +223,15 @@ def test_each_phrase_that_is_quoted_is_in_the_lesson(step):
 def test_each_sentence_of_an_exercise_is_checked(step):
     texts = [text for cell, text in prose(step).items() if cell.startswith("exercise")]
     assert texts and unanswered(step, [sentence for text in texts for sentence in sentences(text)]) == []
+
+
+@pytest.mark.parametrize("step", checks.STEPS, ids=lambda step: step.name)
+def test_each_item_of_an_exercise_has_a_check_of_its_own(step):
+    own, explained = checks.of(step.number).of(step.number), EXPLAINED.get(step.number, ())
+    items = [item for cell, text in prose(step).items() if cell.startswith("exercise") for item in text.split("\f")[1:]]
+    asking = [item for item in items if not all(any(p in s for p in explained) for s in sentences(item))]
+    checked = [{check.description for check in own if any(phrase in item for phrase in check.asks)} for item in asking]
+    assert any(len(set(one_each)) == len(asking) for one_each in product(*checked)), checked
 
 
 @pytest.mark.parametrize("step", checks.STEPS, ids=lambda step: step.name)

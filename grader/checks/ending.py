@@ -64,7 +64,8 @@ def _failure(rank: Rank[Any], runs: Runs[Any], seconds: float, where: str) -> st
         shown = f"\n{rank.traceback}" if rank.traceback and rank.error_kind != ARGUMENTS else ""
         return f"{rank.where} fails{where}: {rank.error}{shown}"
     if rank.ended_for:
-        return f"{rank.where} does not end: it was ended after {seconds:g} s."
+        twice = "by the clock up to twice as long, where other programs keep the cores from it"
+        return f"{rank.where} does not end: it was ended after {seconds:g} s of its own time ({twice})."
     if rank.exit < 0:
         return f"{rank.where} was killed by signal {-rank.exit}."
     if not rank.reported:

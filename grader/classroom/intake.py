@@ -5,6 +5,7 @@ nbgrader for the whole class. So a submission is copied by one function alone, w
 nothing else; what is missing or not taken, and why, is written at the head of the learner's notebook.
 """
 
+import json
 import os
 import pwd
 import re
@@ -128,10 +129,10 @@ def _notebook(content: bytes | None, step: Step, remarks: list[str]) -> nbformat
         )
         return release.lesson(step)
     try:
+        if len(json.loads(content.decode()).get("cells", [])) > CELLS:  # before nbformat goes through them
+            raise ValueError(f"it has more than {CELLS} cells")
         notebook = nbformat.reads(content.decode(), as_version=4)
         nbformat.validate(notebook)
-        if len(notebook.cells) > CELLS:
-            raise ValueError(f"it has more than {CELLS} cells")
         for cell in notebook.cells:
             cell.metadata.pop("remarks", None)  # which intake alone makes
         nbformat.writes(notebook).encode()  # a character that is half of one could be read, and never written

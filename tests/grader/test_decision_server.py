@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 
 import msgspec
 import pytest
@@ -72,3 +73,17 @@ def test_a_rank_in_which_the_judge_s_own_code_fails_is_no_verdict():
     answer = Answer({cluster.name: [failed] * cluster.size for cluster in clusters}, 0)
     decision = decide(Case(3, CASE.text, 60, Ran(msgspec.json.encode(answer)), Ran(b"")))
     assert decision.status == "not_graded" and "Rank 0" in decision.checks[0].message
+
+
+@pytest.mark.parametrize(
+    ("cluster", "number", "killed"), [("restarted", 0, True), ("killed", 0, True), ("killed", 1, False)]
+)
+def test_a_worker_that_is_killed_is_no_verdict_but_where_its_death_is_the_lesson(cluster, number, killed):
+    clusters = checks.of(14).clusters(14)
+    results = {each.name: [Result(0, None, "", "", "", None)] * each.size for each in clusters}
+    results[cluster][number] = Result(-signal.SIGKILL, None, "", "", "", None)
+    ran = Ran(msgspec.json.encode(Answer(results, 0)))
+    decision = decide(Case(14, steps.get(14).solution.read_text(), 60, ran, ran))
+    message = decision.checks[0].message
+    assert (decision.status == "not_graded") is killed
+    assert (f"Worker {number}" in message and "not by the script" in message) is killed

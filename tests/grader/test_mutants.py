@@ -21,10 +21,13 @@ from tests.mutants.program import Program, changed_lines
 
 ALL = [mutant for step in GRADED for mutant in of(step)]
 
-# Some that take seconds, of each part one at least: the step, what the lines become, and the step whose check fails.
+# Some that take seconds, of each part of steps 1 to 16 one: the step, what the lines become, and whose check fails.
 SAMPLE = (
     (5, "validation_steps=len(test_iter) // hvd.size(),", 5),
     (8, "if hvd.rank() == 0:", 8),
+    (13, "verbose=0,", 13),
+    (15, "train_data,", 15),
+    (16, "max_evaluations=args.max_evaluations,", 16),
 )
 
 

@@ -84,6 +84,21 @@ def test_facts_that_lack_a_field_count_as_not_reported(missing):
     assert not read(found).reported
 
 
+def test_more_images_than_an_epoch_can_have_count_as_not_reported():
+    for images in (5000, 60_000):
+        facts = json.loads(WRITTEN)
+        facts["fits"][0]["epochs"][0]["images"] = ["image"] * images
+        assert read(facts).reported is (images == 5000)
+
+
+def test_of_a_long_error_no_more_is_looked_through_than_any_library_writes():
+    for text in ("2 root error(s) found.\n (0) ", "One rank [", "{{", "\n [[{{", "127.0.0.1:"):
+        facts = json.loads(WRITTEN)
+        facts["error"]["message"] = text * 100_000
+        assert not read(facts).reported
+        assert len(runs._steady(text * 100_000)) <= runs.STEADY
+
+
 def test_facts_of_another_kind_count_as_not_reported():
     assert not read(json.loads(WRITTEN), TaskFacts).reported
 

@@ -130,7 +130,7 @@ def one_writer(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Find
     10,
     points=2,
     asks=(
-        "Import `broadcast_object`",
+        "broadcast its epoch to all ranks, by `broadcast_object`",
         "Another collective is as good.",
         "Let rank 0 alone look for the newest checkpoint, which is the one after the most epochs",
         "Files on other hosts do not count",

@@ -174,7 +174,7 @@ def own_generator(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
     9,
     points=2,
     asks=(
-        "Take the first ones again, until all ranks can have as many.",
+        "append the first numbers again, until all ranks can have as many.",
         "say how many steps that is",
         "the same number of steps",
     ),

@@ -166,3 +166,10 @@ def test_reading_finds_what_has_no_business_in_a_lesson(code):
 def test_what_a_script_uses_is_found_by_whatever_name(text):
     assert reading.read(text).mentions("SidecarEvaluator")
     assert not reading.read(text).mentions("fit")
+
+
+@pytest.mark.parametrize("deep", ["+".join(["1"] * 500), ".a" * 500, "[" * 150 + "]" * 150])
+def test_a_script_nested_as_none_is_gets_refused_before_it_is_looked_through(deep, monkeypatch):
+    monkeypatch.setattr(reading.uses, "out_of_place", lambda tree: pytest.fail("it is looked through"))
+    with pytest.raises(NoScriptError, match="nested more than 100 deep"):
+        reading.read(f"x = x{deep}")

@@ -42,6 +42,7 @@ ODD = [
     'import socket\nprint(socket.gethostname())',
     'import itertools\nprint(list(itertools.chain.from_iterable([[1], [2]])))',
     'import tempfile\nfolder = tempfile.TemporaryDirectory()\nprint(folder.name)\nfolder.cleanup()',
+    "import io, tempfile\nhandle, partial = tempfile.mkstemp(dir=args.log_dir)\nos.write(handle, io.BytesIO().getvalue())\nprint(os.fstat(handle).st_size)\nos.close(handle)\nos.replace(partial, args.log_dir)",
     'import posixpath\nprint(posixpath.relpath("a/b", "a"))',
     'class C:\n    def __init__(self, arguments):\n        self.arguments = arguments\n    def size(self):\n        return self.arguments.image_size\n',
     "FLAGS = (('--cache-dir', str),)\nfor name, kind in FLAGS:\n    parser.add_argument(name, type=kind)\n"

@@ -558,6 +558,51 @@ _STEP_6 = (
     Variant("the finished program", 6, (), base="fashion_mnist_solution.py"),
     Variant("metrics averaged first", 6, ((AVERAGE, ""), (BROADCAST, AVERAGE + BROADCAST))),
     Variant(
+        "logs copied and completed by a callback",
+        6,
+        (
+            (
+                LIST_OF_CALLBACKS,
+                own_callback(
+                    "StopAtNaN",
+                    "on_epoch_end(self, epoch, logs=None)",
+                    "own = dict(logs)",
+                    'logs.setdefault("epochs", epoch + 1)',
+                    'self.model.stop_training = own["loss"] != own["loss"]',
+                ),
+            ),
+            (BROADCAST, f"callbacks.append(StopAtNaN())\n{BROADCAST}"),
+        ),
+    ),
+    Variant(
+        "odd and right: enumerations, copies, patterns, the name of the host",
+        6,
+        (
+            ("import argparse\n", "import argparse\nimport collections\nimport copy\nimport csv\nimport enum\n"),
+            ("import os\nimport time\n", "import os\nimport re\nimport socket\nimport time\n"),
+            (
+                ARGS,
+                ARGS
+                + """__author__ = "A. Learner"
+tf.config.run_functions_eagerly(False)
+Place = collections.namedtuple("Place", "host rank")
+
+
+class Kind(enum.Enum):
+    FIRST = "first"
+    OTHER = "other"
+
+
+place = Place(socket.gethostname(), 0)._replace(rank=hvd.rank())
+kind = Kind.OTHER if place.rank else Kind.FIRST
+settings = copy.copy(vars(args))
+with open(os.devnull, mode="w") as file:
+    csv.writer(file).writerow([kind.value, re.sub(r"\\W", "_", place.host), os.path.relpath("../logs"), *settings])
+""",
+            ),
+        ),
+    ),
+    Variant(
         "averaged by what stops",
         6,
         (

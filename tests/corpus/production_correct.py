@@ -465,6 +465,66 @@ _STEP_10 = (
         ),
     ),
     Variant(
+        "written to a temporary file by its number",
+        10,
+        (
+            importing("import io"),
+            ("import numpy as np\n", "import h5py\nimport numpy as np\n"),
+            (
+                PARTIAL + SAVE + RENAME,
+                within(
+                    8,
+                    "memory = io.BytesIO()",
+                    'with h5py.File(memory, "w") as file:',
+                    "    self.model.save(file)",
+                    "handle, partial = tempfile.mkstemp(dir=args.log_dir)",
+                    "left = memory.getvalue()",
+                    "while left:",
+                    "    left = left[os.write(handle, left) :]",
+                    "os.fsync(handle)",
+                    "os.close(handle)",
+                    "os.replace(partial, path)",
+                ),
+            ),
+        ),
+    ),
+    Variant(
+        "found by a pattern, and compared with its digest",
+        10,
+        (
+            importing("import hashlib", "import re"),
+            (
+                RENAME,
+                within(
+                    8,
+                    "digest = hashlib.sha256(partial.read_bytes()).hexdigest()",
+                    'Path(args.log_dir, f"digest-{epoch + 1}").write_text(digest)',
+                    "partial.replace(path)",
+                ),
+            ),
+            (
+                NEWEST,
+                within(
+                    4,
+                    r'pattern = re.compile(r"checkpoint-(\d+)\.h5")',
+                    'found = [pattern.fullmatch(path.name) for path in Path(args.log_dir).glob("checkpoint-*")]',
+                    "return max((int(each[1]) for each in found if each), default=0)",
+                ),
+            ),
+            (
+                SEND,
+                SEND
+                + within(
+                    4,
+                    'digest = Path(args.log_dir, f"digest-{initial_epoch}")',
+                    "if hvd.rank() == 0 and digest.exists():",
+                    "    if hashlib.sha256(checkpoint).hexdigest() != digest.read_text():",
+                    '        raise SystemExit(f"The checkpoint of epoch {initial_epoch} is damaged.")',
+                ),
+            ),
+        ),
+    ),
+    Variant(
         "saved in a temporary folder elsewhere, then moved",
         10,
         (

@@ -571,7 +571,7 @@ _STEP_6 = (
                     'self.model.stop_training = own["loss"] != own["loss"]',
                 ),
             ),
-            (BROADCAST, f"callbacks.append(StopAtNaN())\n{BROADCAST}"),
+            (AVERAGE, f"{AVERAGE}callbacks.append(StopAtNaN())\n"),
         ),
     ),
     Variant(

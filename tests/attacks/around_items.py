@@ -105,6 +105,13 @@ NO_CURVE = """class Board(TensorBoard):
 
 
 callbacks = [Board("""
+UNSCALED = ("learning_rate=args.rate * hvd.size()", "learning_rate=args.rate")
+MADE_UP = """def accuracy(labels, answers):
+    return tf.reduce_mean(tf.ones_like(answers), axis=-1)
+
+
+def new_model(args):
+"""
 BEFORE_TRAINING = (
     '    os.makedirs(log_dir, exist_ok=True)\n    model.save(f"{log_dir}/model.keras")\n    fit = model.fit(\n'
 )
@@ -133,6 +140,10 @@ AROUND_ITEMS = [
         ("checkpoints of the first two epochs alone", 15, edited(15, ("strategy = tf.distribute.ParameterServerStrategy(", EARLY), ("    ModelCheckpoint(", "    Early(")), False),
         ("a curve without values", 16, edited(16, ("callbacks = [TensorBoard(", NO_CURVE)), False),
         ("an end after any checkpoint", 16, edited(16, ("max_evaluations=args.max_evaluations or args.epochs", "max_evaluations=1 if args.max_evaluations else args.epochs")), True),
+        ("all images where there are many", 102, edited(102, ("share = len(images) // hvd.size()", "share = len(images) // (1 if len(images) >= 1000 else hvd.size())"), UNSCALED), True),
+        ("an accuracy that is made up", 102, edited(102, ('metrics=["accuracy"]', "metrics=[accuracy]"), ("def new_model(args):\n", MADE_UP), UNSCALED), False),
+        ("a target for its own accuracy", 102, edited(102, ("        hvd.callbacks.MetricAverageCallback(),\n        Target(args.target),\n", "        Target(args.target),\n        hvd.callbacks.MetricAverageCallback(),\n")), False),
+        ("weights without their optimizer", 102, edited(102, ("        return hvd.load_model(file.name)\n", "        model = new_model(parser.parse_args())\n        model.load_weights(file.name)\n        return model\n")), False),
         ("a model that is saved before it is trained", 103, edited(103, ('    model.save(f"{log_dir}/model.keras")\n', ""), ("    fit = model.fit(\n", BEFORE_TRAINING)), False),
     )
 ]

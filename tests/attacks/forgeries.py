@@ -52,6 +52,7 @@ SEARCHES = {
     "built-ins by a computed name": "found = getattr(print, '__se' + 'lf__')",
     "built-ins by map": "found = list(map(getattr, [print], ['__self__']))",
     "built-ins by their name": "found = __builtins__",
+    "an object by Horovod's codec": "from horovod.runner.common.util import codec\nfound = codec.loads_base64('gASVAA==')",
     "a closure": "found = hvd_init.__closure__ if (hvd_init := print) else None",
     "globals of a function": "def own(): pass\nfound = own.__globals__",
     "a generator's frame": "found = (number for number in [1]).gi_frame.f_back.f_globals",
@@ -183,6 +184,7 @@ EVIL = "import json as own\nown.dumps = None\nraise SystemExit('ran')\n"
 TEXTS = [
     # Read as UTF-8, the first line is a comment. Run as UTF-7, it would hold the line that is missing.
     Forgery("UTF-7", "text", 3, "# -*- coding: utf-7 -*-\n" + get(3).starter.read_text().replace('if verbose:\n', f"# {HIDDEN}\nif verbose:\n", 1)),
+    Forgery("escapes", "text", 3, "# -*- coding: unicode_escape -*-\n" + get(3).starter.read_text().replace("if verbose:\n", "# \\nopt = hvd.DistributedOptimizer(opt)\nif verbose:\n", 1)),
     Forgery("a module next to the script", "text", 3, inside("open('../tomllib.py', 'w').write('raise SystemExit(0)')\nimport tomllib"), in_ci=False),
     Forgery("the script's own file", "text", 3, inside(f"open(__file__, 'w').write({EVIL!r})"), in_ci=False),
     Forgery("the scripts of the clusters to come", "text", 3, inside("import glob\nfor path in glob.glob('../../*/fashion_mnist.py'):\n    open(path, 'w').write('raise SystemExit(0)')"), in_ci=False),

@@ -223,13 +223,18 @@ class Extract(ExtractorPlugin):
     """nbgrader's unpacking of downloads, which takes lessons and scripts out of archives and nothing else."""
 
     def extract(self, archive_path, extracted_path):
-        """Unpack each archive into a folder of its name, and copy each other file."""
-        for archive in sorted(Path(archive_path).iterdir()):
+        """Unpack each archive into a folder of its name, and copy each other file, but one of each learner and name.
+
+        The one downloaded last counts: nbgrader would end at the second one.
+        """
+        known: dict[tuple[str, ...], Path] = {}
+        for archive in sorted(Path(archive_path).iterdir(), key=lambda path: (-path.lstat().st_mtime, path.name)):
             name = re.sub(r"\.(zip|tar|tgz|tar\.\w+)$", "", archive.name)
+            if archive.is_symlink() or not archive.is_file() or not LEARNER.fullmatch(name):
+                self.log.error("Not unpacked: %s: it is not a regular file with a learner's name", archive)
+                continue
             target = Path(extracted_path) / name
             try:
-                if archive.is_symlink() or not archive.is_file() or not LEARNER.fullmatch(name):
-                    raise OSError("it is not a regular file with a learner's name")
                 if archive.suffix in SUFFIXES:
                     shutil.copyfile(archive, target, follow_symlinks=False)
                 elif zipfile.is_zipfile(archive):
@@ -238,6 +243,13 @@ class Extract(ExtractorPlugin):
                     _untar(archive, target)
             except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
                 self.log.error("Not unpacked: %s: %s", archive, error)
+            for path in [target, *target.glob("*")]:
+                found = re.match(NAMES, str(path))
+                if found and path.is_file():
+                    kept = known.setdefault((found["student_id"], found["file_id"], path.suffix), archive)
+                    if kept != archive:
+                        path.unlink()
+                        self.log.error("Not taken: %s of %s, since %s is newer.", path.name, archive, kept.name)
 
 
 def _unzip(archive: Path, target: Path) -> None:

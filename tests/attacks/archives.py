@@ -1,6 +1,7 @@
 """Archives from a learning platform that would write elsewhere, or endlessly. Each function makes one."""
 
 import io
+import os
 import tarfile
 import zipfile
 from pathlib import Path
@@ -115,3 +116,14 @@ def many_large_files(path: Path, lesson: str, aim: Aim):
         honest(archive, lesson)
         for number in range(12):
             archive.writestr(f"large{number}.py", bytes(19 * 2**20))
+
+
+@ARCHIVES.of("judged")
+def two_archives(path: Path, lesson: str, aim: Aim):
+    """Of one learner's archives, the one downloaded last counts."""
+    other = path.with_name(f"{path.stem}_again.zip")
+    with zipfile.ZipFile(path, "w") as archive:
+        honest(archive, lesson)
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr(STEP.script, "raise SystemExit('LEAK')")
+    os.utime(other, (0, 0))

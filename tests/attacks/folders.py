@@ -185,3 +185,20 @@ def folder_is_a_link(folder: Path, aim: Aim):
     """A file of another user's is not taken."""
     shutil.rmtree(folder)
     folder.symlink_to(next(folder.parent.glob("alice+*")))
+
+
+@FOLDERS.of("judged")
+def two_at_once(folder: Path, aim: Aim):
+    """The latest counts, also where another one has the same time."""
+    for day, more in (("20", "0"), ("21", "1")):
+        other = folder.with_name(folder.name.replace("-21 ", f"-{day} ") + more)
+        shutil.copytree(folder, other)
+        (other / "timestamp.txt").write_text(f"2026-11-{day} 09:00:00.000000 UTC")
+        if day == "20":
+            (other / STEP.script).write_text("raise SystemExit('LEAK')\n")
+
+
+@FOLDERS.of("not taken")
+def named_like_a_formula(folder: Path, aim: Aim):
+    """A spreadsheet that reads the grades computes nothing: a learner's name begins with a letter or a digit."""
+    folder.rename(folder.with_name("=1+" + folder.name.partition("+")[2]))

@@ -21,6 +21,7 @@ WHERE = "2 ranks on one host"
 BROADCAST = "broadcast of a tensor (3,) in broadcast_variables"
 GRADIENT = "allreduce of a tensor (3,) in allreduce_grads"
 METRIC = "allreduce of a tensor () in _average_metrics_in_place"
+ERROR = {"error": "ValueError: odd", "error_line": 3, "exit": 1}
 
 
 GREYS = (0.618034 * number % 1 for number in itertools.count())  # of images that are all different

@@ -17,6 +17,7 @@ with strategy.scope():
 callbacks = [ModelCheckpoint(path, save_freq=5), BackupAndRestore(folder, save_freq=5)]
 model.fit(train_data, epochs=2, verbose=1)
 model.save_weights(last)
+train_data = train_data.repeat()
 """
 )
 CHECKPOINTS = "/disk/left/checkpoints"
@@ -122,3 +123,11 @@ def of_rank(number=1, **values):
             setattr(found[number], name, value)
 
     return change
+
+
+def said(check, change, reserved=""):
+    """Return what a check finds once the second worker is changed, in a cluster of its own or in all of them."""
+    runs = right()
+    found = runs.reserved[reserved] if reserved else runs.topologies["two-workers"]
+    change(found)
+    return check(runs, right(), SCRIPT)

@@ -4,11 +4,12 @@ from copy import deepcopy
 
 import pytest
 
+from grader.checks.production import resume
 from grader.checks.production.program import part
 from grader.facts import Batch, Epoch, HorovodFacts
 from grader.job import BASE_LR
 from grader.runs import Runs
-from tests.grader.checks.made_up import SOURCE, STEPS, all_right
+from tests.grader.checks.made_up import SOURCE, STEPS, all_right, fits
 
 CHECKS = [check.judge for number in (10, 11) for check in part.of(number)]
 
@@ -74,3 +75,61 @@ def test_what_no_check_could_see_is_no_pass(runs, right):
     found = [check(runs, right, SOURCE) for check in CHECKS]
     assert all(finding and finding.untold for finding in found)
     assert all(finding.message.startswith("Not checked: ") for finding in found)
+
+
+def of_fit(name, number, **values):
+    """Return a change of what a rank on a cluster says of model.fit."""
+
+    def change(runs):
+        for key, value in values.items():
+            setattr(fits(runs, name)[number], key, value)
+
+    return change
+
+
+def no_checkpoint(*names):
+    """Return a change of clusters on which no epoch leaves a checkpoint."""
+
+    def change(runs):
+        for epoch in (epoch for name in names for epoch in fits(runs, name)[0].epochs):
+            epoch.saved = []
+
+    return change
+
+
+def never_trains(number):
+    """Return a change of a rank that does not train when it is started again."""
+    return lambda runs: runs.reserved["resumed"][number].facts.fits.clear()
+
+
+NEVER_ENDS = "the first training does not get to its end (3 ranks)."
+RESTARTS = resume.goes_on, resume.state_restored, resume.loaded_everywhere
+
+
+@pytest.mark.parametrize(
+    ("check", "change", "message"),
+    [
+        (resume.renamed, no_checkpoint("two-hosts", "three-ranks"), "the program leaves no checkpoint."),
+        (resume.one_writer, no_checkpoint("three-ranks"), "Rank 0 (three-ranks) saves no checkpoint."),
+        (
+            resume.one_writer,
+            of_fit("two-hosts", 1, epochs=[]),
+            "training does not get to the end of its epochs (two-hosts).",
+        ),
+        *((check, of_fit("three-ranks", 2, epochs=[]), NEVER_ENDS) for check in RESTARTS),
+        (resume.state_restored, of_fit("three-ranks", 0, end=None), "the first training does not end."),
+        (resume.goes_on, never_trains(1), "started again, rank 1 does not reach training."),
+        (resume.state_restored, never_trains(0), "started again, rank 0 does not reach training."),
+    ],
+)
+def test_what_a_training_that_is_cut_short_hides_is_not_checked(runs, right, check, change, message):
+    change(runs)
+    found = check(runs, right, SOURCE)
+    assert found.untold and found.message == f"Not checked: {message}"
+
+
+@pytest.mark.parametrize("check", RESTARTS)
+def test_a_program_that_was_not_started_again_needs_a_person(runs, right, check):
+    del runs.reserved["resumed"]
+    found = check(runs, right, SOURCE)
+    assert found.unclear and found.message == "Not checked: the program was not started a second time."

@@ -90,7 +90,13 @@ LOG = trained("joins").commits
         (checks.once, "joins", {"uses": [2.0] * 1 + [3.0] * 239}, "and 1 less often"),
         (checks.commits, "joins", {"commits": LOG[4::5]}, "commits.csv has 3 lines"),
         (checks.commits, "joins", {"commits": []}, "commits.csv has 0 lines"),
-        (checks.commits, "dies", {"commits": [each for each in LOG for _ in range(2)]}, "Expected: each commit once"),
+        (
+            checks.commits,
+            "dies",
+            {"commits": [each for each in LOG for _ in range(2)]},
+            "commits.csv has a line of epoch 1 after 48 images where it had got that far before (2 hosts with 2 and 1 "
+            "slots, and the second one dies). Expected: each commit once, logged by rank 0 alone.",
+        ),
         (
             checks.commits,
             "joins",
@@ -104,18 +110,32 @@ def test_a_finding_says_what_was_seen(check, name, changes, said):
     assert finding and said in finding.message and not finding.unclear and not finding.untold
 
 
-def test_a_training_that_exchanges_nothing_is_no_training():
-    assert found(checks.survives, "dies", happened=None).untold
+@pytest.mark.parametrize(
+    ("ended", "how"),
+    [
+        ({"exit": 1}, "ended with status 1"),
+        ({"exit": 1, "ended_for": "time"}, "was ended after a while"),
+    ],
+)
+def test_a_training_that_exchanges_nothing_is_no_training(ended, how):
+    finding = found(checks.survives, "dies", happened=None)
+    assert finding.untold
+    assert finding.message == f"Not checked: the ranks exchange no gradients ({checks.DIES.description})."
     runs = solved()
-    runs.topologies["joins"][0].facts.happened = None
-    runs.topologies["joins"][0].exit = 1
-    runs.topologies["joins"][0].stdout = "NameError: name 'state' is not defined"
+    ran = runs.topologies["joins"][0]
+    ran.facts.happened, ran.stdout = None, "NameError: name 'state' is not defined"
+    for field, value in ended.items():
+        setattr(ran, field, value)
     outcome = checks.ended(runs, 20, 60, SOURCE.text)
-    assert outcome.status == "failed"
-    assert "the training ended with status 1, before a host could join" in outcome.message
-    assert "NameError" in outcome.message
+    assert outcome.status == "failed" and outcome.message == (
+        f"The ranks exchange no gradients ({checks.JOINS.description}): the training {how}, before a host could join. "
+        "It printed: NameError: name 'state' is not defined"
+    )
 
 
 def test_a_rank_on_a_host_of_no_ones_is_for_a_person():
     presence = [Presence(1.0, BEFORE["dies"]), Presence(20.0, {"head": 1})]
-    assert found(checks.survives, "dies", presence=presence).unclear
+    finding = found(checks.survives, "dies", presence=presence)
+    assert finding.unclear and finding.message == (
+        f"A host died in mid-epoch ({checks.DIES.description}). Ranks were then seen on head."
+    )

@@ -43,7 +43,8 @@ def test_a_run_that_had_to_be_ended_before_all_others_is_told():
     found = ending.judge(Runs({}, {"killed": [killed]}), 15, 60)
     assert found.status == "failed"
     assert found.message.startswith("Chief (2 hosts with a rank and a GPU each) was ended: ")
-    assert ending.judge(Runs({}, {"killed": [rank(0, exit=-9)]}), 15, 60).status == "error"
+    found = ending.judge(Runs({}, {"killed": [rank(0, exit=-9)]}), 15, 60)
+    assert (found.status, found.message) == ("error", "No run of the program was seen.")
 
 
 @pytest.mark.parametrize(
@@ -90,6 +91,19 @@ def test_a_mismatch_within_one_collective_shows_horovod_s_error():
 def test_a_rank_that_waits_for_one_that_has_ended_names_both_and_the_collective(waiting):
     message = judged(waiting, rank(1)).message
     assert f"waits in {GRADIENTS} for rank 1, which has already ended." in message and EXPECTED in message
+
+
+def test_a_rank_that_waits_for_several_that_have_ended_names_none_of_them():
+    waiting = rank(0, exit=-9, ended_for="others", collective=GRADIENT)
+    assert f"waits in {GRADIENTS} for ranks that have already ended." in judged(waiting, rank(1), rank(2)).message
+
+
+def test_two_processes_that_do_one_task_are_not_named():
+    taken = crashed(0, "TaskError: worker 0 is already running here", causes={"task taken"})
+    found = judged(taken, rank(1))
+    assert found.status == "failed" and found.message == (
+        "Two processes do the same task of the cluster: each has an index of its own, and TF_CONFIG has it."
+    )
 
 
 def test_the_rank_that_fails_first_is_reported_and_not_the_one_that_waits_for_it():

@@ -78,7 +78,8 @@ def _change(rank, changes):
 
 
 NOTHING = {"order": ["tf_config"], "evaluations": [], "evaluated": [], "logs": []}
-FAILED = own(**NOTHING, error="ValueError: no", error_kind="ValueError")
+ERROR = {"error": "ValueError: no", "error_kind": "ValueError"}
+FAILED = both(own(**NOTHING, **ERROR), late(0, **ERROR), late(1, **ERROR))
 WAITED = {"order": ["tf_config", "evaluate", "wait"], "error": "it would wait indefinitely", "error_kind": "SystemExit"}
 ALL = [check.judge for check in checks.part.checks]
 
@@ -86,13 +87,6 @@ ALL = [check.judge for check in checks.part.checks]
 @pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
 def test_the_solution_passes(check):
     assert found(check) is None
-
-
-@pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
-def test_nothing_is_said_of_a_script_that_does_not_get_so_far(check):
-    failed = both(FAILED, late(0, error="ValueError: no"), late(1, error="ValueError: no"))
-    finding = found(check, failed)
-    assert finding is None if check is checks.tf_config else finding.untold
 
 
 @pytest.mark.parametrize(
@@ -168,6 +162,19 @@ def test_nothing_is_said_of_a_script_that_does_not_get_so_far(check):
             own(evaluations=WEIGHTS[2:]),
             f"{WHERE} evaluates only the last of 3 checkpoints. Expected: each as it appears.",
             40,
+        ),
+        (
+            checks.each,
+            own(evaluations=[WEIGHTS[0], WEIGHTS[2]]),
+            f"{WHERE} does not evaluate checkpoint 2 of 3, though there was time. Expected: each as it appears.",
+            40,
+        ),
+        (
+            checks.ends,
+            own(evaluations=[[5.0, 5.0]]),
+            f"{WHERE} has --epochs 3 and no --max-evaluations. It ends without having evaluated a checkpoint. "
+            "Expected: after checkpoint 3.",
+            4,
         ),
         (
             checks.ends,
@@ -250,13 +257,41 @@ def test_what_is_wrong_is_said_with_its_line(check, change, message, line):
     assert (finding.message, finding.line, finding.untold) == (message, line, False)
 
 
-def test_an_evaluator_that_ends_by_no_number_shows_nothing_of_the_flag():
-    assert found(checks.flag, both(late(0, **WAITED), late(1, **WAITED))).untold
+def test_tf_config_is_checked_though_nothing_is_evaluated():
+    assert found(checks.tf_config, FAILED) is None
 
 
-@pytest.mark.parametrize("check", [checks.number, checks.flag], ids=lambda check: check.__name__)
-def test_what_was_not_run_is_no_pass(check):
-    assert found(check, lambda runs: runs.reserved.pop("late")).untold
+NOT_STARTED = f"{WHERE} was not started again after the training"
+
+
+@pytest.mark.parametrize(
+    ("check", "change", "message"),
+    [
+        (checks.role, FAILED, f"{WHERE} ends too early"),
+        *(
+            (check, FAILED, f"{WHERE} evaluates nothing")
+            for check in (checks.gpus, checks.each, checks.ends, checks.images, checks.curve)
+        ),
+        (checks.ends, own(**ERROR), f"{WHERE} fails"),
+        (checks.number, FAILED, f"{WHERE} fails"),
+        (checks.flag, FAILED, f"{WHERE} fails"),
+        (
+            checks.number,
+            late(0, **NOTHING | {"order": ["tf_config", "wait"]}),
+            f"Evaluator 0 ({LATE}) evaluates nothing",
+        ),
+        (
+            checks.flag,
+            both(late(0, **WAITED), late(1, **WAITED)),
+            f"Evaluator 1 ({LATE}) ends by no checkpoint's number",
+        ),
+        (checks.number, lambda runs: runs.reserved.pop("late"), NOT_STARTED),
+        (checks.flag, lambda runs: runs.reserved.pop("late"), NOT_STARTED),
+    ],
+)
+def test_what_was_not_seen_is_not_checked(check, change, message):
+    finding = found(check, change)
+    assert finding.untold and finding.message == f"Not checked: {message}."
 
 
 def test_an_evaluator_that_is_made_and_never_started_fails():

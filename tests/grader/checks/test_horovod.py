@@ -1,8 +1,12 @@
 """The checks of steps 1 to 6, on made-up runs in which every rank's gradient is known."""
 
+from itertools import product
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from grader.checks.horovod import epochs, updates
 from grader.checks.horovod import ranks as horovod_ranks
@@ -13,6 +17,12 @@ from grader.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 
 NOTHING = reading.read("pass")
+SOURCE = reading.read(
+    "opt = DistributedOptimizer(SGD())\n"  # 1
+    "model.compile(optimizer=opt, loss_weights=[2.0])\n"  # 2
+    "callbacks = [BroadcastGlobalVariablesCallback(0)]\n"  # 3
+    "model.fit(\n    callbacks=callbacks,\n)\n"
+)
 vectors = st.lists(st.floats(-10, 10, width=32), min_size=4, max_size=4)
 
 
@@ -122,3 +132,134 @@ def test_a_training_of_no_epochs_is_no_pass_and_no_fault_of_the_grader():
     runs.topologies["one-host"][0].stdout = "Test accuracy"
     assert horovod_ranks.rank_0_reports(runs, runs, NOTHING).unclear
     assert figures.draw("weight_distance", runs) == ""
+
+
+GRADIENTS, MEAN = [[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]], [2.5] * 4
+
+
+@pytest.mark.parametrize(
+    ("update", "rate", "message"),
+    [
+        (lambda rank: MEAN, 0.02, "The learning rate is 0.02. Expected: 0.01, as before (made up)."),
+        (
+            lambda rank: [9.0, 0.0, 0.0, 0.0],
+            0.01,
+            "The ranks apply the same update, but not the mean of their gradients (made up).",
+        ),
+        (
+            lambda rank: [2.5 * (1 + rank)] * 4,
+            0.01,
+            "The ranks apply different updates (made up). Expected: the mean of all gradients on each.",
+        ),
+    ],
+)
+def test_an_update_that_is_not_the_mean_is_described_with_its_line(update, rate, message):
+    right = trained(GRADIENTS, lambda rank: MEAN)
+    found = updates.mean_gradient(trained(GRADIENTS, update, rate=rate), right, SOURCE)
+    assert (found.message, found.line) == (message, 1) and not (found.unclear or found.untold)
+
+
+def of_fits(*ranks, **values):
+    """Return a change of what ranks say of model.fit."""
+
+    def change(fits):
+        for rank, (name, value) in product(ranks, values.items()):
+            setattr(fits[rank], name, value)
+
+    return change
+
+
+def of_batches(*numbers, ranks=(1,), **values):
+    """Return a change of some batches of ranks."""
+
+    def change(fits):
+        for rank, number in product(ranks, numbers):
+            fits[rank].batches[number] = replace(fits[rank].batches[number], **values)
+
+    return change
+
+
+def found(check, *changes):
+    """Return what a check finds in a run of two batches that is changed."""
+    right, runs = (trained(GRADIENTS, lambda rank: MEAN) for _ in range(2))
+    for rank in (*right.ranks(), *runs.ranks()):
+        rank.facts.fits[0].batches *= 2
+    for change in changes:
+        change([rank.facts.fits[0] for rank in runs.ranks()])
+    return check(runs, right, SOURCE)
+
+
+OTHER, APART = [9.0] * 4, of_batches(0, 1, after=[9.0] * 4)
+
+
+@pytest.mark.parametrize(
+    ("check", "changes", "message", "line"),
+    [
+        (
+            updates.mean_gradient,
+            [of_fits(0, 1, optimizer={"kind": "Adam"})],
+            "The optimizer's kind is Adam. Expected: SGD, as before.",
+            1,
+        ),
+        (
+            updates.mean_gradient,
+            [of_fits(0, 1, loss_weights=[2.0])],
+            "The loss is weighted with 2. Expected: as before. The mean of the gradients is divided by the number of "
+            "ranks already.",
+            2,
+        ),
+        (
+            updates.same_weights,
+            [of_batches(1, slots=OTHER)],
+            "Rank 1 (made up) has the weights of rank 0, but not its optimizer's variables.",
+            3,
+        ),
+        (
+            updates.same_weights,
+            [of_batches(0, 1, ranks=(0, 1), after=OTHER)],
+            "All ranks hold the same weights, but not those of rank 0 (made up). Expected: rank 0's.",
+            3,
+        ),
+        (
+            updates.same_weights,
+            [of_batches(1, after=OTHER)],
+            "Rank 1 (made up) holds rank 0's weights at first, and others after batch 2.",
+            3,
+        ),
+        (
+            updates.same_weights,
+            [APART, of_fits(0, callbacks=["BroadcastGlobalVariablesCallback"])],
+            "Rank 1 (made up) still starts from its own weights: the list that model.fit gets there lacks the "
+            "callback.",
+            3,
+        ),
+        (
+            updates.same_weights,
+            [APART],
+            "Rank 1 (made up) still starts from its own weights: the callback is made but never reaches model.fit.",
+            3,
+        ),
+        (
+            updates.same_weights,
+            [APART, of_fits(0, 1, callbacks=["BroadcastGlobalVariablesCallback"])],
+            "Rank 1 (made up) still starts from its own weights. Expected: those of rank 0, after the first batch.",
+            3,
+        ),
+    ],
+)
+def test_what_differs_from_rank_0_or_from_the_solution_is_named_with_its_line(check, changes, message, line):
+    assert found(check) is None
+    finding = found(check, *changes)
+    assert (finding.message, finding.line) == (message, line) and not (finding.unclear or finding.untold)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (of_batches(1, local=None), "No gradient was computed in a training step, as far as can be seen."),
+        (of_fits(1, batches=[]), "Rank 1 (made up) does not reach training."),
+    ],
+)
+def test_gradients_that_were_never_seen_need_a_person(change, message):
+    finding = found(updates.mean_gradient, change)
+    assert finding.message == message and finding.unclear and not finding.untold

@@ -10,9 +10,9 @@ from grader.runner import reading
 from grader.runs import Runs
 from tests.grader.checks.made_up_horovod import (
     BROADCAST,
+    ERROR,
     GRADIENT,
     METRIC,
-    ORDER,
     SCRIPT,
     WHERE,
     batch,
@@ -24,7 +24,6 @@ from tests.grader.checks.made_up_horovod import (
 
 RIGHT = runs(rank(0), rank(1))
 BLIND = runs(rank(0, gpus=[]), rank(1, gpus=[]), gpus=False)
-ERROR = {"error": "ValueError: odd", "error_line": 3, "exit": 1}
 
 
 @pytest.mark.parametrize(
@@ -240,41 +239,6 @@ def test_a_gpu_that_a_host_does_not_have_is_a_wrong_choice():
     assert (found.line, found.explains) == (6, True)
     elsewhere = runs(rank(0), ended(1, "IndexError", "list index out of range", 1))
     assert ranks.pinned(elsewhere, RIGHT, SCRIPT).untold
-
-
-def crash(number, order=(), fits=()):
-    return rank(number, list(fits), order, **ERROR)
-
-
-@pytest.mark.parametrize(
-    ("check", "ended"),
-    [
-        (ranks.initialised, crash(1)),
-        (ranks.pinned, crash(1, ["init"])),
-        (ranks.memory_grows, crash(1, ["init"])),
-        (ranks.without_gpus, crash(1, ["init"])),
-        (ranks.others_are_silent, crash(1, ["init"])),
-        (ranks.same_work, crash(1, ["init"])),
-        (updates.mean_gradient, crash(1, ORDER)),
-        (updates.same_weights, crash(1, ORDER)),
-        (updates.same_weights, crash(1, ORDER, [fit(batches=[batch(None)])])),  # in a callback of its own
-        (epochs.training_steps, crash(1, ORDER)),
-        (epochs.training_steps, crash(1, ORDER, [fit(each=[epoch(1, 0)], steps=None)])),
-        (epochs.validation_steps, crash(1, ORDER, [fit(each=[epoch(4, 0)])])),
-        (epochs.mean_metrics, crash(1, ORDER, [fit(each=[epoch(4, 0)], reads=[])])),
-    ],
-)
-def test_what_a_crash_hides_is_neither_passed_nor_failed(check, ended):
-    mine, expected = runs(rank(0), ended), RIGHT
-    if check is ranks.without_gpus:
-        blind = runs(crash(0, ["init"]), crash(1, ["init"]), gpus=False)
-        mine = Runs(mine.topologies | blind.topologies)
-        expected = Runs(RIGHT.topologies | BLIND.topologies)
-    if check is epochs.training_steps and ended.facts.fits:
-        mine = runs(rank(0, [fit(1, steps=None)]), ended)
-    found = check(mine, expected, SCRIPT)
-    assert found.untold and not found.explains
-    assert any(words in found.message for words in ("ends before", "does not get", "does not reach"))
 
 
 def stuck(number, collective, **others):

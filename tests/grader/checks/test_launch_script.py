@@ -106,6 +106,11 @@ def test_the_solution_passes_each_check():
             "does not see the data (unshared), and the script ends with status 0.",
         ),
         (checks.none_without, {"name": "unshared", "ended_for": "time"}, "and the script does not end."),
+        (
+            checks.none_without,
+            {"name": "full", "exit_status": 0},
+            "One host has no room for the data (full), and the script ends with status 0. Expected: another status.",
+        ),
         (checks.status, {"name": "failing", "exit_status": 0}, "the script ends with status 0 (failing)"),
         (checks.status, {"name": "failing", "ended_for": "time"}, "the script does not end (failing)"),
         (checks.status, {"name": "failing", "left": ["kim"]}, "processes still run on kim 5 s later."),
@@ -135,12 +140,32 @@ def test_ranks_without_data_are_found(name):
     assert "ranks were started all the same: 1 on otto." in checks.none_without(runs, solved(), SOURCE).message
 
 
-@pytest.mark.parametrize("check", [checks.ranks, checks.arguments, checks.variables, checks.staged, checks.network])
-def test_nothing_is_decided_where_no_rank_starts(check):
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [
+        *(
+            (check, "no rank was started (uneven)")
+            for check in (checks.ranks, checks.arguments, checks.variables, checks.staged)
+        ),
+        (checks.network, "the ranks never exchanged data (uneven)"),
+        (checks.status, "the ranks never exchanged data (failing)"),
+        (checks.lost, "the ranks never exchanged data (cut)"),
+    ],
+)
+def test_nothing_is_decided_where_no_rank_starts(check, why):
     runs = solved()
     for name in SIZES:
         facts(runs, name).ranks, facts(runs, name).met = [], False
-    assert check(runs, solved(), SOURCE).untold
+    finding = check(runs, solved(), SOURCE)
+    assert finding.untold and finding.message == f"Not checked: {why}."
+
+
+def test_starting_no_rank_without_data_is_not_checked_until_each_host_has_a_copy():
+    runs = solved()
+    for rank in facts(runs, "uneven").ranks:
+        rank.copied = "none"
+    finding = checks.none_without(runs, solved(), SOURCE)
+    assert finding.untold and finding.message == "Not checked until each host has a copy."
 
 
 @pytest.mark.parametrize(
@@ -148,8 +173,15 @@ def test_nothing_is_decided_where_no_rank_starts(check):
     [
         ({"syntax": "launch.sh: line 12: unexpected end of file"}, "not valid bash: launch.sh: line 12", 12),
         ({"ended_for": "time", "met": False}, "does not end (uneven): 4 ranks were started, which have not all", None),
-        ({"ended_for": "output"}, "prints endlessly", None),
-        ({"exit": 127, "stdout": "mpirum: command not found\n"}, "status 127 (uneven); 4 ranks were started.", None),
+        ({"ended_for": "time"}, "4 ranks were started, which exchanged data, and ended.", None),
+        ({"ended_for": "time", "ranks": []}, "The script does not end (uneven): no rank was started.", None),
+        ({"ended_for": "output"}, "The script prints endlessly (uneven).", None),
+        (
+            {"exit": 127, "stdout": "mpirum: command not found\n"},
+            "status 127 (uneven); 4 ranks were started. Expected: 0. It printed last: mpirum: command not found",
+            None,
+        ),
+        ({"ranks": []}, "The script ends without starting a rank (uneven).", None),
     ],
 )
 def test_a_script_that_does_not_run_fails(changes, said, line):

@@ -65,11 +65,14 @@ def test_more_epochs_are_more_images():
 def test_a_training_without_validation_shows_no_accuracy():
     ranks = trained(4)
     ranks[1].facts.fits[0].epochs = [Epoch(STEPS // 4)]
-    assert judged(None, ranks)[1].untold
+    found = judged(None, ranks)[1]
+    assert found.untold and found.message == "No validation accuracy is measured (4 hosts with a rank each)."
 
 
 def test_a_training_that_was_not_run_shows_nothing():
-    assert capstone_1.no_more_images(runs(None, []), EXPECTED, SCRIPT).untold
+    found = capstone_1.no_more_images(runs(None, []), EXPECTED, SCRIPT)
+    assert found.untold
+    assert found.message == "Not run on 4 hosts with a rank each, since the program had to be ended before."
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tests.grader.checks.made_up_workers import (
     of_rank,
     progress,
     right,
+    said,
     saves,
     worker,
 )
@@ -43,14 +44,6 @@ def test_workers_that_send_little_in_a_step_need_a_person(made, traffic, unclear
     runs.traffic = traffic  # the solution's is 1000, for 2 epochs
     found = workers.in_scope(runs, right(), SCRIPT)
     assert bool(found) == unclear and (not found or found.unclear)
-
-
-def said(check, change, reserved=""):
-    """Return what a check finds once the second worker is changed, in a cluster of its own or in all of them."""
-    runs = right()
-    found = runs.reserved[reserved] if reserved else runs.topologies["two-workers"]
-    change(found)
-    return check(runs, right(), SCRIPT)
 
 
 WHOLE = [list(range(BATCH * step, BATCH * (step + 1))) for step in range(24)]
@@ -95,7 +88,7 @@ MESSAGES = [
     ),
     (epochs.parts, of_fit(images=[[2, 3], [6, 7]] * 12), "the images are shared out twice"),
     (epochs.steps, of_fit(epochs=[25, 25]), "makes 25 steps in epoch 1. Expected: 12, for 50 images"),
-    (epochs.steps, of_fit(epochs=[12, 1]), "makes 1 step in epoch 2. Expected: 12"),
+    (epochs.steps, of_fit(epochs=[12, 1]), "makes 1 step in epoch 2. Expected: 12, for 50 images"),
     (
         epochs.steps,
         of_fit(validation_images=[[1000, 1001]] * 20),
@@ -183,6 +176,25 @@ def test_no_checkpoint_at_all():
     assert "leaves no checkpoint in --log-dir/checkpoints" in epochs.restored(runs, right(), SCRIPT).message
 
 
+def test_a_checkpoint_of_another_step_than_the_newest():
+    found = said(restart.checkpoints, of_facts(before=Save(f"{CHECKPOINTS}/after-1", 5)), "restarted")
+    assert (
+        "the newest checkpoint for worker 1 in --log-dir/checkpoints is that of step 5. Expected: that of step 15"
+        in found.message
+    )
+    assert found.line == 7
+
+
+def test_data_that_do_not_repeat_end_in_a_later_epoch():
+    found = said(epochs.steps, of_fit(epochs=[12, 1]))
+    assert found.message == (
+        "Worker 1 (two workers) makes 1 step in epoch 2. Expected: 12, for 50 images that are not held out, 4 per "
+        "step. The data end: do they repeat?"
+    )
+    assert found.line == 10
+    assert "The data end" not in said(epochs.steps, of_fit(epochs=[1, 1])).message
+
+
 def test_steps_whose_images_nobody_saw_need_a_person():
     found = said(epochs.global_batch, of_fit(images=[]))
     assert found.unclear and "makes 24 steps, and images were seen to go into 0 of them" in found.message
@@ -193,12 +205,6 @@ def test_weights_that_no_checkpoint_has():
         epochs.restored, lambda ranks: (of_facts(before=Save("after-2", 0))(ranks), of_fit(found=False)(ranks))
     )
     assert "begins with weights that are in no checkpoint or backup below --log-dir" in found.message
-
-
-@pytest.mark.parametrize("check", [workers.in_scope, epochs.restored, epochs.chief_reports])
-def test_what_a_crash_hides_is_not_checked(check):
-    found = said(check, lambda ranks: (of_rank(error="ValueError")(ranks), of_fit(end=None)(ranks)))
-    assert found.untold and "worker 1 (two workers) ends before it has trained" in found.message
 
 
 def test_workers_that_take_each_others_files_away_write_to_one_folder():

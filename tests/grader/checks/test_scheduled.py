@@ -70,6 +70,11 @@ def setting(field, value):
     return lambda facts: setattr(facts, field, value)
 
 
+def of_run(number, field, value):
+    """Return a change of a field of a run."""
+    return lambda facts: setattr(facts.runs[number], field, value)
+
+
 def of_ranks(field, value, run=0):
     """Return a change of a field of all ranks of a run."""
 
@@ -105,7 +110,7 @@ def test_the_solution_passes_each_check():
             of_ranks("host", "zoe"),
             "on each of adam and zoe, and ranks were started so: 4",
         ),
-        (checks.ranks, "steady", lambda facts: setattr(facts.runs[0], "met", False), "never exchanged data with each"),
+        (checks.ranks, "steady", of_run(0, "met", False), "never exchanged data with each"),
         (checks.arguments, "steady", of_ranks("arguments", ["two", "words"]), "has the arguments ['two', 'words']."),
         (checks.network, "steady", setting("received", {"eth1": LARGE}), "received 8000 kB through eth1, and 0 kB"),
         (checks.network, "failing", setting("received", {"eth0": LARGE, "eth1": LARGE}), "8000 kB through eth0"),
@@ -117,6 +122,12 @@ def test_the_solution_passes_each_check():
             "steady",
             of_ranks("below", False),
             "is '/shared/c/7'. Expected: a folder below",
+        ),
+        (
+            checks.checkpoints,
+            "steady",
+            lambda facts: setattr(facts.runs[0].ranks[1], "checkpoints", "/shared/c/8"),
+            "CHECKPOINTS differs from rank to rank. Expected: one folder for all ranks of the job.",
         ),
         (checks.checkpoints, "steady", setting("other", "/shared/c/7"), "is '/shared/c/7' in two jobs."),
         (checks.checkpoints, "moved", of_ranks("checkpoints", "/shared/c/8", 1), "in one run of the job and"),
@@ -135,10 +146,34 @@ def test_the_solution_passes_each_check():
             "a node was lost, the job did not run again; its state is NODE_FAIL.",
         ),
         (checks.requeued, "moved", of_ranks("found", [], 2), "After a node was lost, the next run finds these check"),
+        (
+            checks.requeued,
+            "moved",
+            of_run(2, "met", False),
+            "After a node was lost, the job started again on ben and lee, and its ranks never exchanged data.",
+        ),
+        (
+            checks.requeued,
+            "moved",
+            setting("state", "FAILED"),
+            "The last run of the job ends as FAILED (moved). Expected: COMPLETED.",
+        ),
         (checks.output, "moved", setting("output", "/shared/work/train.out"), "The output of job 7 goes to train.out."),
         (checks.output, "moved", setting("printed", [2]), "its file has the output of these runs: 3."),
         (checks.signal, "limit", only(1), "set to two minutes. It did not run again; its state is NODE_FAIL."),
         (checks.signal, "limit", of_ranks("asked", False, 1), "no rank had saved a checkpoint on SIGUSR1."),
+        (
+            checks.signal,
+            "limit",
+            of_run(1, "met", False),
+            "After the signal, the job ran again, and its ranks never exchanged data.",
+        ),
+        (
+            checks.signal,
+            "limit",
+            setting("state", "TIMEOUT"),
+            "The last run of the job ends as TIMEOUT. Expected: COMPLETED.",
+        ),
     ],
 )
 def test_what_is_missing_is_said(check, name, change, said):
@@ -146,19 +181,43 @@ def test_what_is_missing_is_said(check, name, change, said):
     assert said in finding.message and not finding.untold and not finding.unclear
 
 
+def test_a_job_that_does_not_end_when_a_rank_fails_is_found():
+    runs = solved()
+    runs.reserved["failing"][0].ended_for = "time"
+    finding = checks.status(runs, solved(), SOURCE)
+    assert finding.message == "A rank fails with status 3, and the job does not end (failing)."
+
+
+def test_a_job_that_failed_and_was_not_requeued_is_reported_with_its_exit_status():
+    runs = solved()
+    ran = runs.reserved["moved"][0]
+    ran.exit, ran.facts.state = 9, "FAILED"
+    del ran.facts.runs[2:]
+    assert checks.requeued(runs, solved(), SOURCE).message == (
+        "After a node was lost, the job did not run again; its state is FAILED: the script ended with status 9. "
+        "Expected: it runs again on the other nodes."
+    )
+
+
 @pytest.mark.parametrize(
-    "check",
+    ("check", "why"),
     [
-        each.judge
-        for each in checks.part.checks
-        if each.judge not in (checks.limit, checks.output)  # it needs another
+        (checks.ranks, "no rank was started (steady)"),
+        *(
+            (check, "the ranks never exchanged data (steady)")
+            for check in (checks.arguments, checks.network, checks.staged, checks.checkpoints)
+        ),
+        (checks.status, "the ranks never exchanged data (failing)"),
+        (checks.requeued, "the ranks never exchanged data (moved)"),
+        (checks.signal, "the ranks never exchanged data (limit)"),
     ],
 )
-def test_nothing_is_decided_where_no_rank_starts(check):
+def test_nothing_is_decided_where_no_rank_starts(check, why):
     runs = solved()
     for ran in (ranks[0] for ranks in (runs.topologies | runs.reserved).values()):
         ran.facts.runs = [SeenRun(["adam"])]
-    assert check(runs, solved(), SOURCE).untold
+    finding = check(runs, solved(), SOURCE)
+    assert finding.untold and finding.message == f"Not checked: {why}."
 
 
 @pytest.mark.parametrize(
@@ -167,6 +226,11 @@ def test_nothing_is_decided_where_no_rank_starts(check):
         ({"syntax": "job.sbatch: line 12: unexpected end of file"}, "not valid bash: job.sbatch: line 12", 12),
         ({"refused": "sbatch fails: error: invalid partition"}, "Slurm does not take the job: sbatch fails", None),
         ({"ended_for": "time"}, "The job does not end (steady): 4 ranks were started.", None),
+        (
+            {"ended_for": "time", "runs": [], "stdout": "waits\n"},
+            "The job does not end (steady): no rank was started. It printed last: waits",
+            None,
+        ),
         ({"state": "FAILED", "exit": 127}, "ends as FAILED, with status 127 (steady); 4 ranks were started.", None),
         ({"runs": []}, "The job ends without starting a rank (steady).", None),
     ],

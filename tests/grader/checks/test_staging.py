@@ -3,88 +3,29 @@
 import pytest
 
 from grader.checks.production import staging
-from grader.facts import Batch, Error, Files, Fit, HorovodFacts, State
-from grader.runner import reading
-from grader.runs import Rank, Runs
-
-IMAGES = 20
-SOURCE = reading.read(
-    "store.download(args.data_url, data_dir)\n"  # 1
-    "hvd.allreduce(failures)\n"  # 2
-    "data_dir = Path(args.cache_dir)\n"  # 3
-    "model.fit(images)\n"  # 4
-    "store.upload(args.log_dir, args.train_url)\n"  # 5
-    "shutil.rmtree(args.data_url)\n"  # 6
+from grader.facts import Error, HorovodFacts
+from tests.grader.checks.made_up_staging import (
+    FAILURE,
+    IMAGES,
+    SOURCE,
+    ended,
+    files,
+    fit,
+    of_rank,
+    rank,
+    solved,
+    unreached,
 )
-FAILURE = "/images could not be copied to /copy: nothing is there."
-
-
-def fit():
-    """Return what a rank says of a training of one batch."""
-    begin = State([], [], 0, [])
-    batch = Batch(0.01, [], [], [], [], [])
-    return Fit(0, {}, [], [], None, [], [], 0, begin, [batch])
-
-
-def files(copier=True, **changes):
-    """Return what a rank says of its files: one that copies the data, or another one."""
-    values = {
-        "copied": IMAGES if copier else 0,
-        "cached": IMAGES,
-        "read_in_training": 0,
-        "results_written": 2 if copier else 0,
-        "removed": 0,
-        "store_errors": [],
-        "left": ["weights.h5", "events.1"],
-        "kept": ["events.1", "weights.h5"],
-    }
-    return Files(**(values | changes))
-
-
-def rank(number, slots, facts, topology, **ending):
-    values = {"exit": 0, "ended_for": None, "collective": "", "stdout": "", "stderr": "", "reported": True} | ending
-    made = Rank(number, number // slots, f"Rank {number}", topology, facts=facts, **values)
-    if facts.error:
-        made.error, made.error_kind, made.error_line = facts.error.message, facts.error.kind, facts.error.line
-        made.exit = 1
-    return made
-
-
-def right(number, slots, topology):
-    """Return a rank of a right script that trains."""
-    copier = number % slots == 0
-    own = files(copier, results_written=0 if number else 2)
-    return rank(number, slots, HorovodFacts(order=["trained"], fits=[fit()], files=own), topology)
-
-
-def ended(number, message="no data on 1 host", errors=(), kind="SystemExit", **ending):
-    """Return a rank that ends where the copy to host 1 fails."""
-    own = files(
-        number == 0, cached=None, copied=IMAGES if number == 0 else 0, store_errors=list(errors), left=[], kept=[]
-    )
-    error = None if message is None else Error(kind, message, 9, "")
-    return rank(number, 2, HorovodFacts(files=own, error=error), "2 hosts with 2 ranks each", **ending)
 
 
 @pytest.fixture
 def runs():
     """Return a right script's runs."""
-    sizes = {"two-hosts": (2, 1), "three-ranks": (3, 3)}
-    made = {name: [right(n, slots, name) for n in range(size)] for name, (size, slots) in sizes.items()}
-    unreached = [ended(0), ended(1), ended(2, errors=[FAILURE], stdout=f"{FAILURE}\n"), ended(3)]
-    return Runs(made, {"unreached": unreached})
+    return solved()
 
 
 def of(check, runs):
-    return check(runs, made_anew, SOURCE)
-
-
-@pytest.fixture(autouse=True)
-def expected(runs):
-    """What the solution did is what a right script does."""
-    global made_anew
-    sizes = {"two-hosts": (2, 1), "three-ranks": (3, 3)}
-    made_anew = Runs({name: [right(n, slots, name) for n in range(size)] for name, (size, slots) in sizes.items()})
+    return check(runs, solved(), SOURCE)
 
 
 CHECKS = (
@@ -101,13 +42,6 @@ CHECKS = (
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_right_script_passes(check, runs):
     assert of(check, runs) is None
-
-
-@pytest.mark.parametrize("check", [staging.any_store, staging.error_printed, staging.all_end], ids=lambda c: c.__name__)
-def test_what_was_not_run_is_not_passed(check, runs):
-    runs.reserved.clear()
-    del runs.topologies["three-ranks"]
-    assert of(check, runs).untold
 
 
 def test_a_copy_of_paths_alone_is_found(runs):
@@ -267,3 +201,97 @@ def test_a_script_that_empties_the_store_is_found(runs):
     assert (
         found.message.startswith("Rank 0 (two-hosts) deletes or overwrites data below --data-url") and found.line == 6
     )
+
+
+EXPECTED = "Expected: every rank of all hosts ends with an error and a line that says so."
+
+
+@pytest.mark.parametrize(
+    ("check", "change", "message", "line"),
+    [
+        (
+            staging.staged,
+            of_rank("two-hosts", 1, copied=3, fits=[]),
+            "Rank 1 (two-hosts) copies 3 of 20 files. Expected: all of them.",
+            1,
+        ),
+        (
+            staging.error_printed,
+            unreached(2, 3, message="1"),
+            "Where one of three hosts cannot reach the store, rank 2 prints nothing about it. Expected: the error.",
+            1,
+        ),
+        (
+            staging.all_end,
+            unreached(0, 1, 2, 3, message=None, ended_for="stall", exit=-9),
+            f"Where one of three hosts cannot reach the store, rank 0 (host 0) waits and does not end. {EXPECTED}",
+            2,
+        ),
+        (
+            staging.results,
+            of_rank("two-hosts", 1, error="StoreError: /logs is no folder.", error_line=5, causes={"store"}),
+            "Rank 1 (two-hosts) cannot copy the results: StoreError: /logs is no folder. Expected: rank 0 does, after "
+            "training.",
+            5,
+        ),
+        (
+            staging.results,
+            of_rank("two-hosts", 0, kept=["weights.h5"]),
+            "At the end of the program, --train-url lacks a TensorBoard log, which is in --log-dir (two-hosts). "
+            "Expected: a copy of all files.",
+            5,
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(check, change, message, line, runs):
+    change(runs)
+    found = of(check, runs)
+    assert (found.message, found.line, found.untold) == (message, line, False)
+
+
+@pytest.mark.parametrize(
+    ("check", "change", "message"),
+    [
+        (staging.any_store, lambda runs: runs.topologies.pop("three-ranks"), "the program was not run with URLs."),
+        (
+            staging.any_store,
+            of_rank("two-hosts", 0, 1, copied=0),
+            "no rank copies the data, not even from a folder.",
+        ),
+        (
+            staging.any_store,
+            of_rank("two-hosts", 1, order=[]),
+            "the program does not train, not even on data from a folder.",
+        ),
+        (
+            staging.any_store,
+            of_rank("three-ranks", 1, order=[]),
+            "the program does not reach its end where --data-url is file:///….",
+        ),
+        (staging.any_store, of_rank("two-hosts", 0, kept=[]), "no results are copied, not even to a folder."),
+        (
+            staging.staged,
+            of_rank("three-ranks", 1, files=None),
+            "Rank 0 (three-ranks) or a rank on its host reports no files.",
+        ),
+        (staging.reads_copy, of_rank("two-hosts", 1, cached=None), "Rank 1 (two-hosts) never reads an image."),
+        *(
+            (
+                check,
+                lambda runs: runs.reserved.clear(),
+                "the program was not run where a host cannot reach the store.",
+            )
+            for check in (staging.error_printed, staging.all_end)
+        ),
+        (
+            staging.results,
+            of_rank("two-hosts", 1, order=[]),
+            "Rank 1 (two-hosts) does not get to the end of the program.",
+        ),
+        (staging.data_stay, of_rank("two-hosts", 1, order=[]), "the program does not reach training."),
+    ],
+)
+def test_what_was_not_seen_is_not_checked(check, change, message, runs):
+    change(runs)
+    found = of(check, runs)
+    assert found.untold and found.message == f"Not checked: {message}"

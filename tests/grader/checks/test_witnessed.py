@@ -28,7 +28,10 @@ CHECKS = {
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 def test_what_was_seen_passes_and_what_was_not_run_does_not(check):
     assert check(RIGHT) is None
-    assert check(Runs({})).untold
+    found = check(Runs({}))
+    assert found.untold and found.message == (
+        "Not run next to a rank of the course's own, since the program had to be ended before."
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,11 +82,18 @@ def test_a_rate_that_is_reported_and_was_not_taken_is_unclear(rate):
     assert witnessed.rates(runs).unclear
 
 
-def test_a_rank_that_fails_next_to_a_witness_alone_is_unclear():
+@pytest.mark.parametrize(
+    ("ended", "how"), [({"error": "EOFError: no input"}, "EOFError: no input"), ({"exit": 3}, "exit status 3")]
+)
+def test_a_rank_that_fails_next_to_a_witness_alone_is_unclear(ended, how):
     runs = made()
-    runs.reserved[witnessed.NAME][0].error = "EOFError: no input"
+    for name, value in ended.items():
+        setattr(runs.reserved[witnessed.NAME][0], name, value)
     found = CHECKS["means"](runs)
-    assert found.unclear and "EOFError: no input" in found.message
+    assert found.unclear and found.message == (
+        "Needs manual review: next to a rank of the course's own program (next to a witness), rank 1 did not run to "
+        f"completion: {how}. The reports of its ranks say otherwise."
+    )
 
 
 @pytest.mark.parametrize(("epochs", "right"), [(1, True), (2, False), (3, True), (4, True)])

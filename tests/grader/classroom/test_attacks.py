@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import csv
 import hashlib
 import json
 import os
@@ -107,6 +108,8 @@ def test_no_attack_succeeds_and_honest_work_beside_them_is_graded_right(attacked
     pages = "".join(page.read_text() for page in (school.course / "feedback").rglob("*.html"))
     assert "fetch(" in pages and "<script>fetch(" not in pages and 'href="javascript' not in pages
     assert "LEAK" not in pages and "\x1b" not in said
+    cells = [cell for row in csv.reader((school.course / "grades.csv").open()) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]  # no formulas
     students = {student for student, _ in school.gradebook()}
     assert students <= {*LEARNERS, *(attack.name for attack in ATTACKS)}
     assert all(score <= 10 for score, _ in school.gradebook().values())

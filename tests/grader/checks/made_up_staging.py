@@ -1,0 +1,93 @@
+"""Made-up runs of step 8: those of a script that does all that is asked for, and changes of them."""
+
+from grader.facts import Batch, Error, Files, Fit, HorovodFacts, State
+from grader.runner import reading
+from grader.runs import Rank, Runs
+
+IMAGES = 20
+SOURCE = reading.read(
+    "store.download(args.data_url, data_dir)\n"  # 1
+    "hvd.allreduce(failures)\n"  # 2
+    "data_dir = Path(args.cache_dir)\n"  # 3
+    "model.fit(images)\n"  # 4
+    "store.upload(args.log_dir, args.train_url)\n"  # 5
+    "shutil.rmtree(args.data_url)\n"  # 6
+)
+FAILURE = "/images could not be copied to /copy: nothing is there."
+
+
+def fit():
+    """Return what a rank says of a training of one batch."""
+    begin = State([], [], 0, [])
+    batch = Batch(0.01, [], [], [], [], [])
+    return Fit(0, {}, [], [], None, [], [], 0, begin, [batch])
+
+
+def files(copier=True, **changes):
+    """Return what a rank says of its files: one that copies the data, or another one."""
+    values = {
+        "copied": IMAGES if copier else 0,
+        "cached": IMAGES,
+        "read_in_training": 0,
+        "results_written": 2 if copier else 0,
+        "removed": 0,
+        "store_errors": [],
+        "left": ["weights.h5", "events.1"],
+        "kept": ["events.1", "weights.h5"],
+    }
+    return Files(**(values | changes))
+
+
+def rank(number, slots, facts, topology, **ending):
+    values = {"exit": 0, "ended_for": None, "collective": "", "stdout": "", "stderr": "", "reported": True} | ending
+    made = Rank(number, number // slots, f"Rank {number}", topology, facts=facts, **values)
+    if facts.error:
+        made.error, made.error_kind, made.error_line = facts.error.message, facts.error.kind, facts.error.line
+        made.exit = 1
+    return made
+
+
+def right(number, slots, topology):
+    """Return a rank of a right script that trains."""
+    copier = number % slots == 0
+    own = files(copier, results_written=0 if number else 2)
+    return rank(number, slots, HorovodFacts(order=["trained"], fits=[fit()], files=own), topology)
+
+
+def ended(number, message="no data on 1 host", errors=(), kind="SystemExit", **ending):
+    """Return a rank that ends where the copy to host 1 fails."""
+    own = files(
+        number == 0, cached=None, copied=IMAGES if number == 0 else 0, store_errors=list(errors), left=[], kept=[]
+    )
+    error = None if message is None else Error(kind, message, 9, "")
+    return rank(number, 2, HorovodFacts(files=own, error=error), "2 hosts with 2 ranks each", **ending)
+
+
+def solved():
+    """Return a right script's runs."""
+    sizes = {"two-hosts": (2, 1), "three-ranks": (3, 3)}
+    made = {name: [right(n, slots, name) for n in range(size)] for name, (size, slots) in sizes.items()}
+    where_unreached = [ended(0), ended(1), ended(2, errors=[FAILURE], stdout=f"{FAILURE}\n"), ended(3)]
+    return Runs(made, {"unreached": where_unreached})
+
+
+def of_rank(name, *numbers, **values):
+    """Return a change of what was seen of ranks of a topology, of their facts, or of their files."""
+
+    def change(runs):
+        for rank in (runs.topologies[name][number] for number in numbers):
+            for key, value in values.items():
+                of = next(each for each in (rank, rank.facts, rank.facts.files) if hasattr(each, key))
+                setattr(of, key, value)
+
+    return change
+
+
+def unreached(*numbers, **ending):
+    """Return a change of how ranks end where the copy to host 1 fails."""
+
+    def change(runs):
+        for number in numbers:
+            runs.reserved["unreached"][number] = ended(number, **ending)
+
+    return change

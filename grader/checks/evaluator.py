@@ -149,7 +149,7 @@ def ends(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         return tasks.untold(rank, "fails")
     last = _number(rank, rank.facts.evaluations[-1])
     if last != CHECKPOINTS:
-        after = f"after checkpoint {last}" if last else "without having evaluated a checkpoint"
+        after = f"after checkpoint {last}" if last else "after weights that are in no checkpoint"
         return Finding(f"{given} It ends {after}. Expected: after checkpoint {CHECKPOINTS}.", line)
     return None
 

@@ -107,7 +107,8 @@ def strategy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
         return Finding(message, line or rank.facts.lines.get("fit"), explains=True)
     line = source.line_of("variable_partitioner", "MinSizePartitioner") or line
     if len(rank.facts.parts) < len(right.facts.parts):
-        return Finding(f"{rank.where}: the strategy's partitioner fails.", line, untold=bool(rank.error))
+        message = f"{rank.where}: the strategy's partitioner fails. Expected: it cuts a variable of any size."
+        return Finding(message, line, untold=bool(rank.error))
     for (size, cut), (_, pieces) in zip(rank.facts.parts, right.facts.parts, strict=True):
         if cut != pieces:
             return Finding(

@@ -292,7 +292,8 @@ def signal(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
         return Finding(f"{message} Expected: it is signalled, saves a checkpoint and is requeued.", line)
     run = ran.facts.runs[1]
     if not run.met:
-        return Finding("After the signal, the job ran again, and its ranks never exchanged data.", line)
+        message = "After the signal, the job ran again, and its ranks never exchanged data."
+        return Finding(f"{message} Expected: training continues from the checkpoint.", line)
     if not run.ranks[0].asked:
         message = "The job was requeued before its time limit, and no rank had saved a checkpoint on SIGUSR1."
         return Finding(f"{message} Expected: the ranks get the signal, and the script waits for their end.", line)

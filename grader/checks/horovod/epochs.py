@@ -149,8 +149,8 @@ def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: S
     few = bool(epoch.images) and not cut_short and len(epoch.images) < FULL * least * BATCH
     if few or len(epoch.images) > most * BATCH:
         return Finding(
-            f"{where} trains on {len(epoch.images)} images, in {epoch.steps} steps. Expected: "
-            f"{least * BATCH}, its share of one pass over the training set.",
+            f"{where} trains on {_count(len(epoch.images), 'image')}, in {_count(epoch.steps, 'step')}. Expected: "
+            f"{_from_to(least * BATCH, most * BATCH)}, its share of one pass over the training set.",
             line,
         )
     return None
@@ -175,9 +175,11 @@ def _validation_images(ranks: list[HorovodRank], source: Source) -> Finding | No
     """Whether the ranks together validate on about the whole test set, and not on a part of it again and again."""
     images = [image for rank in ranks for image in rank.facts.fits[0].epochs[0].validation_images]
     test_set = COUNTED.test_batches * VAL_BATCH
-    if not images and any(rank.facts.fits[0].epochs[0].validation_steps for rank in ranks):
-        message = f"Needs manual review: no images were seen to go into the validation ({ranks[0].topology})."
-        return Finding(message, source.line_of("validation_data"), unclear=True)
+    for rank in ranks:
+        epoch = rank.facts.fits[0].epochs[0]
+        if epoch.validation_steps and not epoch.validation_images and not _cut_short(rank, 0):
+            message = f"Needs manual review: no images were seen to go into the validation of {rank.where}."
+            return Finding(message, source.line_of("validation_data"), unclear=True)
     if not images or len(images) < test_set or _different(images) >= FULL * test_set:
         return None
     return Finding(

@@ -108,8 +108,10 @@ def _batch(where: str, batch: list[Batch], right: Batch, rate: float, line: int 
 
     if all(same(own, mean) for own in update):
         return None
-    if abs(batch[0].rate - rate) > 1e-6 * rate:
-        return Finding(f"The learning rate is {batch[0].rate:g}. Expected: {rate:g}, as before ({where}).", line)
+    for number, entry in enumerate(batch):
+        if abs(entry.rate - rate) > 1e-6 * rate:
+            message = f"The learning rate of rank {number} is {entry.rate:g} ({where})."
+            return Finding(f"{message} Expected: {rate:g}, as before.", line)
     if all(same(own, -rate * gradient) for own, gradient in zip(update, local, strict=True)):
         return Finding(
             f"Each rank applies its own gradient alone ({where}). Expected: the mean of all ranks' gradients.",
@@ -118,7 +120,8 @@ def _batch(where: str, batch: list[Batch], right: Batch, rate: float, line: int 
     if all(same(own, total) for own in update):
         return Finding(f"The ranks apply the sum of their gradients ({where}). Expected: their mean.", line)
     if all(same(own, update[0]) for own in update):
-        return Finding(f"The ranks apply the same update, but not the mean of their gradients ({where}).", line)
+        message = f"The ranks apply the same update, but not the mean of their gradients ({where})."
+        return Finding(f"{message} Expected: the mean, times the learning rate.", line)
     return Finding(f"The ranks apply different updates ({where}). Expected: the mean of all gradients on each.", line)
 
 
@@ -162,10 +165,8 @@ def alike(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding |
                 if not close(own.after, first.after, right.after):
                     return Finding(_why_apart(runs, rank.where, number, source), _broadcast_line(source))
                 if not close(own.slots, first.slots, right.slots):
-                    return Finding(
-                        f"{rank.where} has the weights of rank 0, but not its optimizer's variables.",
-                        _broadcast_line(source),
-                    )
+                    message = f"{rank.where} has the weights of rank 0, but not its optimizer's variables."
+                    return Finding(f"{message} Expected: both, by the broadcast.", _broadcast_line(source))
         if not _root_is_zero(ranks, rights[0]):
             return Finding(
                 f"All ranks hold the same weights, but not those of rank 0 ({ranks[0].topology}). Expected: rank 0's.",
@@ -200,17 +201,20 @@ def _broadcast_line(source: Source) -> int | None:
 
 def _why_apart(runs: HorovodRuns, where: str, batch: int, source: Source) -> str:
     if batch:
-        return f"{where} holds rank 0's weights at first, and others after batch {batch + 1}."
+        message = f"{where} holds rank 0's weights at first, and others after batch {batch + 1}."
+        return f"{message} Expected: rank 0's after every batch."
     given = {
         rank.where
         for rank in runs.ranks()
         if rank.facts.fits and any("Broadcast" in c for c in rank.facts.fits[0].callbacks)
     }
     if given and where not in given:
-        return f"{where} still starts from its own weights: the list that model.fit gets there lacks the callback."
-    if source.calls(BROADCAST) and not given:
-        return f"{where} still starts from its own weights: the callback is made but never reaches model.fit."
-    return f"{where} still starts from its own weights. Expected: those of rank 0, after the first batch."
+        why = ": the list that model.fit gets there lacks the callback"
+    elif source.calls(BROADCAST) and not given:
+        why = ": the callback is made but never reaches model.fit"
+    else:
+        why = ""
+    return f"{where} still starts from its own weights{why}. Expected: those of rank 0, after the first batch."
 
 
 def _root_is_zero(ranks: list[HorovodRank], right: Batch) -> bool:

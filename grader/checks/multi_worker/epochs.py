@@ -115,7 +115,7 @@ def _training_steps(rank: TaskRank, fit: TaskFit, full: int, source: Source) -> 
     right = {TRAIN // full, -(-TRAIN // full)}
     for number, made in enumerate(fit.epochs):
         if made not in right:
-            end = " The data end: do they repeat?" if number and made < min(right) and fit.epochs[0] in right else ""
+            end = " The data end: do they repeat?" if number and made < min(right) else ""
             return Finding(
                 f"{rank.where} makes {count(made, 'step')} in epoch {number + 1}. Expected: {min(right)}, for {TRAIN} "
                 f"images that are not held out, {full} per step.{end}",

@@ -159,8 +159,10 @@ def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
     right = expected.reserved["restarted"][0].facts.fits[0]
     if not right.begin or not right.end:
         return Finding("The solution's own restart did not end, so there is nothing to compare with.", unclear=True)
-    if not workers or not killed or not killed[0].facts.fits:
-        return Finding("Not checked: the workers that one is killed of do not start to train.", line, untold=True)
+    if not any(rank.facts.fits and rank.facts.fits[0].epochs for rank in killed[:1]):
+        return Finding("Not checked: the workers that one is killed of do not train for an epoch.", line, untold=True)
+    if not workers:
+        return Finding("Not checked: after a worker was killed, the program was not started again.", untold=True)
     for rank in workers:
         begin = rank.facts.fits[0].begin if rank.facts.fits else None
         if not begin:

@@ -298,8 +298,9 @@ def _ended(after: list[HorovodRank], source: Source) -> Finding | None:
         return Finding(message, line)
     for rank in after:
         if rank.exit or not rank.facts.fits:
-            message = f"Started again, rank {rank.number} ends with exit status {rank.exit}"
-            return Finding(f"{message}, {'in' if rank.facts.fits else 'before'} training.", line)
+            when = ("after" if rank.facts.fits[0].end else "in") if rank.facts.fits else "before"
+            message = f"Started again, rank {rank.number} ends with exit status {rank.exit}, {when} training."
+            return Finding(f"{message} Expected: all ranks train on to the end.", line)
     return None
 
 

@@ -108,4 +108,6 @@ def test_an_adopted_check_sees_the_clusters_that_it_is_about_and_needs_what_it_i
     assert adopted == {first: one_of.judge, second: other.judge}
     one_of.judge(Runs({"two": [], "served": []}, {"killed": []}), Runs({"two": [], "served": []}), SCRIPT)
     assert seen == [({"two"}, {"killed"}, {"two"})]
+    ended_before = one_of.judge(Runs({"served": []}), Runs({"two": [], "served": []}), SCRIPT)
+    assert ended_before.untold and "was not run on this kind of cluster" in ended_before.message and len(seen) == 1
     assert one_of.needs == () and other.needs == (own, one_of.judge) and one_of.judge.__name__ == "first"

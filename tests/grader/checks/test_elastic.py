@@ -118,9 +118,10 @@ def test_a_finding_says_what_was_seen(check, name, changes, said):
     ],
 )
 def test_a_training_that_exchanges_nothing_is_no_training(ended, how):
-    finding = found(checks.survives, "dies", happened=None)
-    assert finding.untold
-    assert finding.message == f"Not checked: the ranks exchange no gradients ({checks.DIES.description})."
+    for check, cluster in ((checks.survives, checks.DIES), (checks.grows, checks.JOINS)):
+        finding = found(check, cluster.name, happened=None)
+        assert finding.untold
+        assert finding.message == f"Not checked: the ranks exchange no gradients ({cluster.description})."
     runs = solved()
     ran = runs.topologies["joins"][0]
     ran.facts.happened, ran.stdout = None, "NameError: name 'state' is not defined"

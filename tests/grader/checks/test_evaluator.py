@@ -172,7 +172,7 @@ def test_the_solution_passes(check):
         (
             checks.ends,
             own(evaluations=[[5.0, 5.0]]),
-            f"{WHERE} has --epochs 3 and no --max-evaluations. It ends without having evaluated a checkpoint. "
+            f"{WHERE} has --epochs 3 and no --max-evaluations. It ends after weights that are in no checkpoint. "
             "Expected: after checkpoint 3.",
             4,
         ),

@@ -140,11 +140,12 @@ GRADIENTS, MEAN = [[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]], [2.5] * 4
 @pytest.mark.parametrize(
     ("update", "rate", "message"),
     [
-        (lambda rank: MEAN, 0.02, "The learning rate is 0.02. Expected: 0.01, as before (made up)."),
+        (lambda rank: MEAN, 0.02, "The learning rate of rank 0 is 0.02 (made up). Expected: 0.01, as before."),
         (
             lambda rank: [9.0, 0.0, 0.0, 0.0],
             0.01,
-            "The ranks apply the same update, but not the mean of their gradients (made up).",
+            "The ranks apply the same update, but not the mean of their gradients (made up). Expected: the mean, times "
+            "the learning rate.",
         ),
         (
             lambda rank: [2.5 * (1 + rank)] * 4,
@@ -157,6 +158,14 @@ def test_an_update_that_is_not_the_mean_is_described_with_its_line(update, rate,
     right = trained(GRADIENTS, lambda rank: MEAN)
     found = updates.mean_gradient(trained(GRADIENTS, update, rate=rate), right, SOURCE)
     assert (found.message, found.line) == (message, 1) and not (found.unclear or found.untold)
+
+
+def test_the_learning_rate_of_one_rank_alone_is_named():
+    right = trained(GRADIENTS, lambda rank: MEAN)
+    runs = trained(GRADIENTS, lambda rank: [2.5 * (1 + rank)] * 4)
+    of_batches(0, rate=0.02)([rank.facts.fits[0] for rank in runs.ranks()])
+    message = updates.mean_gradient(runs, right, SOURCE).message
+    assert message == "The learning rate of rank 1 is 0.02 (made up). Expected: 0.01, as before."
 
 
 def of_fits(*ranks, **values):
@@ -211,7 +220,8 @@ OTHER, APART = [9.0] * 4, of_batches(0, 1, after=[9.0] * 4)
         (
             updates.same_weights,
             [of_batches(1, slots=OTHER)],
-            "Rank 1 (made up) has the weights of rank 0, but not its optimizer's variables.",
+            "Rank 1 (made up) has the weights of rank 0, but not its optimizer's variables. Expected: both, by the "
+            "broadcast.",
             3,
         ),
         (
@@ -223,20 +233,22 @@ OTHER, APART = [9.0] * 4, of_batches(0, 1, after=[9.0] * 4)
         (
             updates.same_weights,
             [of_batches(1, after=OTHER)],
-            "Rank 1 (made up) holds rank 0's weights at first, and others after batch 2.",
+            "Rank 1 (made up) holds rank 0's weights at first, and others after batch 2. Expected: rank 0's after "
+            "every batch.",
             3,
         ),
         (
             updates.same_weights,
             [APART, of_fits(0, callbacks=["BroadcastGlobalVariablesCallback"])],
             "Rank 1 (made up) still starts from its own weights: the list that model.fit gets there lacks the "
-            "callback.",
+            "callback. Expected: those of rank 0, after the first batch.",
             3,
         ),
         (
             updates.same_weights,
             [APART],
-            "Rank 1 (made up) still starts from its own weights: the callback is made but never reaches model.fit.",
+            "Rank 1 (made up) still starts from its own weights: the callback is made but never reaches model.fit. "
+            "Expected: those of rank 0, after the first batch.",
             3,
         ),
         (

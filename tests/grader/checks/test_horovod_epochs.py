@@ -90,7 +90,13 @@ def test_what_ranks_do_in_an_epoch_is_said_with_what_was_expected_and_the_line(c
         (
             epochs.validation_steps,
             [fit(each=[UNSEEN]), fit(each=[UNSEEN])],
-            "Needs manual review: no images were seen to go into the validation (2 ranks on one host).",
+            "Needs manual review: no images were seen to go into the validation of Rank 0 (2 ranks on one host).",
+            11,
+        ),
+        (
+            epochs.validation_steps,
+            [fit(), fit(each=[UNSEEN])],
+            "Needs manual review: no images were seen to go into the validation of Rank 1 (2 ranks on one host).",
             11,
         ),
     ],

@@ -59,7 +59,11 @@ def test_what_was_not_seen_is_not_checked(check, change, message):
 @pytest.mark.parametrize(
     ("check", "change", "message"),
     [
-        (checks.strategy, fact(parts=[(256, 1)]), "the strategy's partitioner fails."),
+        (
+            checks.strategy,
+            fact(parts=[(256, 1)]),
+            "the strategy's partitioner fails. Expected: it cuts a variable of any size.",
+        ),
         (checks.batch_size, fit(input=Input([], [], [])), "the input function makes no data."),
         (checks.images, fit(input=Input([], [], [])), "the input function makes no data."),
     ],

@@ -262,10 +262,22 @@ def test_a_leftover_that_another_rank_loads(runs, right):
     )
 
 
-@pytest.mark.parametrize(("trains", "words"), [(True, "3, in training"), (False, "3, before training")])
-def test_a_rank_that_ends_without_an_error_after_a_restart(runs, right, trains, words):
+@pytest.mark.parametrize("when", ["before", "in", "after"])
+def test_a_rank_that_ends_without_an_error_after_a_restart(runs, right, when):
     rank = runs.reserved["resumed"][1]
-    rank.exit, rank.facts.fits = 3, rank.facts.fits if trains else []
+    rank.exit = 3
+    if when == "before":
+        rank.facts.fits = []
+    elif when == "in":
+        rank.facts.fits[0].end = None
+    message = resume.loaded_everywhere(runs, right, SOURCE).message
+    assert message == (
+        f"Started again, rank 1 ends with exit status 3, {when} training. Expected: all ranks train on to the end."
+    )
+
+
+def test_the_line_of_a_rank_that_ends_is_where_it_loads(runs, right):
+    rank = runs.reserved["resumed"][1]
+    rank.exit = 3
     found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert found.message == f"Started again, rank 1 ends with exit status {words}."
     assert found.line == line("hvd.load_model(")

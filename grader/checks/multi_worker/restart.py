@@ -7,7 +7,7 @@ from grader.checks.multi_worker.program import DIES_AFTER, KILLED, RESTARTED, SA
 from grader.checks.multi_worker.workers import in_scope, low, not_seen, strategy_first
 from grader.checks.part import Finding
 from grader.checks.training import close
-from grader.facts import Save
+from grader.facts import Save, TaskFit
 from grader.job import LOGS
 from grader.runner.reading import Source
 from grader.runs import TaskRank, TaskRuns
@@ -79,9 +79,10 @@ def thrown_away(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
 def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """All workers save a checkpoint after every --save-freq steps"""
     line = source.line_of("save_freq", "ModelCheckpoint", "callbacks")
-    for workers in runs.topologies.values():
+    for name, workers in runs.topologies.items():
         for rank in workers:
-            finding = _often(rank, rank.facts.saves, "checkpoint", line) or _other_weights(rank, line)
+            solution = expected.topologies[name][rank.number].facts.fits[0]
+            finding = _often(rank, rank.facts.saves, "checkpoint", line) or _other_weights(rank, solution, line)
             if finding:
                 return finding
     for rank, right in zip(runs.reserved.get("restarted", []), expected.reserved["restarted"], strict=False):
@@ -256,13 +257,14 @@ def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
     return None
 
 
-def _other_weights(rank: TaskRank, line: int | None) -> Finding | None:
-    """Whether a checkpoint has weights that training never had after a step."""
+def _other_weights(rank: TaskRank, right: TaskFit, line: int | None) -> Finding | None:
+    """Whether a checkpoint has weights that training never had after a step, on the scale of the solution's."""
+    scale = right.end.weights if right.end else None
     fits = rank.facts.fits
     had = [weights for fit in fits for weights in (*fit.updates, *fit.weights)]
     had += [now.weights for fit in fits for now in (fit.entered, fit.begin, fit.end) if now and fit.updates]
     for save in rank.facts.saves if had else ():
-        if not any(close(save.weights, weights, weights) for weights in had):
+        if not any(close(save.weights, weights, scale) for weights in had):
             message = (
                 f"{rank.where} saves a checkpoint after step {save.iterations} whose weights are not the model's. "
             )

@@ -1,12 +1,17 @@
 """No forged script passes: what reading finds is for a person, and the rest is judged by what it did."""
 
+import base64
+import json
+import zlib
+
 import pytest
 
 from course.steps import get
+from grader import checks
 from grader.judge import judge
-from grader.runner import reading
+from grader.runner import expectations, reading
 from grader.runner.pool import Pool
-from tests.attacks.forgeries import FORGERIES
+from tests.attacks.forgeries import FORGERIES, WRAPPED, without
 
 HIDDEN = [forgery for forgery in FORGERIES if not reading.read(forgery.script).suspicious]
 
@@ -46,3 +51,39 @@ def test_a_forgery_that_reading_lets_through_does_not_pass(forgery, pool, tmp_pa
     report = judge(path, forgery.step, pool)
     assert forgery.deserves(report), report
     assert report.first_failure.message
+
+
+# Writes to every pipe what a rank of the solution reported in the same place, and ends.
+REPLAYED = """
+import base64
+import zlib
+
+RECORDED = {recorded}
+place = f"{{hvd.size()}} {{hvd.local_size()}} {{hvd.rank()}}"
+for number in range(3, 200):
+    try:
+        os.write(number, {secret} + zlib.decompress(base64.b85decode(RECORDED[place])))
+    except OSError:
+        pass
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("secret", [b"", b"0" * 32], ids=["without a secret", "with another one"])
+def test_reports_of_the_solution_sent_again_are_no_reports(secret, pool, tmp_path):
+    step = get(3)
+    clusters = checks.of(3).clusters(3)
+    ran = json.loads(expectations.of(step, clusters, pool, checks.of(3).facts).answer)
+    recorded = {}
+    for cluster in clusters:
+        for number, result in zip(cluster.numbers, ran["topologies"][cluster.name], strict=True):
+            facts = json.dumps(result["facts"]).encode()
+            recorded[f"{cluster.size} {cluster.slots} {number}"] = base64.b85encode(zlib.compress(facts, 9))
+    assert all(zlib.decompress(base64.b85decode(each)) != b"null" for each in recorded.values())
+    code = REPLAYED.format(recorded=recorded, secret=secret)
+    path = tmp_path / step.script
+    path.write_text(without(3, WRAPPED, code))
+    report = judge(path, 3, pool)
+    assert not reading.read(path.read_text()).suspicious
+    assert report.status == "failed" and report.score == 0 and "leaves no report" in report.first_failure.message

@@ -160,8 +160,8 @@ def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
     right = expected.reserved["restarted"][0].facts.fits[0]
     if not right.begin or not right.end:
         return Finding("The solution's own restart did not end, so there is nothing to compare with.", unclear=True)
-    if not any(rank.facts.fits and rank.facts.fits[0].epochs for rank in killed[:1]):
-        return Finding("Not checked: the workers that one is killed of do not train for an epoch.", line, untold=True)
+    if not killed or not killed[0].facts.fits:
+        return Finding("Not checked: the workers that one is killed of do not start to train.", line, untold=True)
     if not workers:
         return Finding("Not checked: after a worker was killed, the program was not started again.", untold=True)
     for rank in workers:
@@ -191,6 +191,8 @@ def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
         rank = min(failed, key=lambda each: "connection" in each.causes)  # the one that others fail of
         why = rank.error or "it does not get to the end of the training"
         return Finding(f"{AFTER}, {low(rank)} fails: {why}", rank.error_line or line)
+    if not killed[0].facts.fits[0].epochs:
+        return Finding("Not checked: the workers that one is killed of do not train for an epoch.", line, untold=True)
     last = len(expected.topologies["three-workers"][0].facts.fits[0].epochs) * killed[0].facts.fits[0].epochs[0]
     for rank in workers:
         end = rank.facts.fits[0].end

@@ -45,7 +45,17 @@ def test_what_a_worker_that_ends_early_does_not_show_is_not_checked(check, chang
         (
             restart.resumed,
             lambda runs: runs.reserved["killed"][0].facts.fits.clear(),
+            "the workers that one is killed of do not start to train.",
+        ),
+        (
+            restart.resumed,
+            lambda runs: runs.reserved["killed"][0].facts.fits[0].epochs.clear(),
             "the workers that one is killed of do not train for an epoch.",
+        ),
+        (
+            restart.resumed,
+            lambda runs: runs.reserved.pop("restarted"),
+            "after a worker was killed, the program was not started again.",
         ),
     ],
 )

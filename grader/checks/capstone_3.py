@@ -72,7 +72,7 @@ adopted = part.adopt(
     ),
     on=ON_WORKERS,
 )
-served = part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
+part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
 
 
 # --- What the capstone asks for ---------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ served = part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
     points=5,
     asks=("all processes together see no more images than one process sees",),
     # Workers that write to one folder can fail of it, or not, by chance. Those with a model of their own do, too.
-    needs=(adopted[restart.thrown_away], adopted[workers.in_scope], served[parameter_server.scope]),
+    needs=(adopted[restart.thrown_away], adopted[workers.in_scope]),
     clusters=(TWO, THREE, KILLED, RESTARTED, ROLES, *learned.clusters),
     hint="Workers of one step share its batch, so an epoch has fewer steps. A coordinator's workers take a batch each, "
     "so an epoch has as many steps as on one process.",

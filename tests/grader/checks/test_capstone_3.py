@@ -79,7 +79,7 @@ def test_workers_that_may_fail_of_what_else_they_do_are_not_asked_for_their_imag
     images = next(check for check in capstone_3.part.checks if check.judge is capstone_3.no_more_images)
     steps = {check.judge: check.step.number for check in capstone_3.part.checks}
     needed = [(steps[judge], judge.__name__) for judge in images.needs]
-    assert needed == [(14, "thrown_away"), (13, "in_scope"), (15, "scope")]
+    assert needed == [(14, "thrown_away"), (13, "in_scope")]
 
 
 def test_an_adopted_check_sees_the_clusters_that_it_is_about_and_needs_what_it_is_told_and_what_is_adopted():

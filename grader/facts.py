@@ -98,7 +98,7 @@ class Fit(Struct, forbid_unknown_fields=True):
 
 
 class Files(Struct, forbid_unknown_fields=True):
-    """What a rank opened, and what its host's folders hold at the end."""
+    """What a rank opened."""
 
     copied: int  # files of the store that were read before training
     cached: int | None  # images in the host's copy when the rank first listed its images; None: it never did
@@ -106,8 +106,6 @@ class Files(Struct, forbid_unknown_fields=True):
     results_written: int
     removed: int  # files and folders of the store that it deleted, moved or wrote to, or tried to
     store_errors: Annotated[list[str], Meta(max_length=3)]  # what store.download raised
-    left: list[str]  # names of the files in --log-dir
-    kept: list[str]  # names of the files at --train-url
 
 
 class HorovodFacts(Struct, forbid_unknown_fields=True):
@@ -208,13 +206,10 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     communication: list[str] = []  # of each MultiWorkerMirroredStrategy: the implementation that it was made with
     built: str = ""  # the class of the strategy in whose scope the latest model was built
     parts: list[tuple[int, int]] = []  # KiB of a variable -> into how many parts the strategy's partitioner cuts it
-    found: Annotated[list[str], Meta(max_length=100)] = []  # names of the files in --log-dir at the start
     fits: Annotated[list[TaskFit], Meta(max_length=50)] = []
     saved: list[str] = []  # the paths that the script itself saved models to
     saves: list[Save] = []  # each model that a worker saved, callbacks' ones too
     backups: list[Save] = []  # each one that a worker made
-    before: Save | None = None  # the newest checkpoint in --log-dir when the script began
-    after: Save | None = None  # and when it had ended
     remains: list[str] = []  # the folders that this worker wrote to, but for backups, and that are there at its end
     evaluations: Annotated[list[Projection], Meta(max_length=1000)] = []  # the weights that were evaluated
     shown: Annotated[list[bool], Meta(max_length=1000)] = []  # whether each evaluation has a callback for TensorBoard
@@ -223,7 +218,6 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     checkpoints: Annotated[list[Checkpoint], Meta(max_length=20)] = []  # left at the end
     logs: list[str] = []  # the files for TensorBoard that this process wrote
     points: int = 0  # values of curves that these hold
-    left: Annotated[list[str], Meta(max_length=100)] = []  # names of the files in --log-dir at the end
     error: Error | None = None
 
 
@@ -279,11 +273,24 @@ class Result(Struct):
     facts: object  # untrusted
 
 
+class Disk(Struct):
+    """What the disk of a host holds, as seen from outside when all ranks have ended."""
+
+    files: dict[str, int] = {}  # the size of each, in bytes, by its path
+    checkpoint: Save | None = None  # the newest in --log-dir/checkpoints of a TF_CONFIG cluster
+
+    def below(self, folder: str) -> dict[str, int]:
+        """Return the sizes of the files below a folder, by their paths there."""
+        inside = f"{folder}/"
+        return {path.removeprefix(inside): size for path, size in self.files.items() if path.startswith(inside)}
+
+
 class Answer(Struct):
-    """The results of every topology that was run, by rank, and what the ranks sent each other."""
+    """The results of every topology that was run, by rank, and what was seen of them from outside."""
 
     topologies: dict[str, list[Result]]
     traffic: int  # bytes over the loopback, as the kernel counts them, while topologies ran that are not reserved
+    disks: dict[str, list[Disk]] = {}  # of the hosts of each topology, when its ranks had ended
 
 
 class Ran(Struct):

@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
-from grader.facts import ARGUMENTS, Answer, EndedFor, Error, HorovodFacts, Ran, Result, TaskFacts, Testimony
+from grader.facts import ARGUMENTS, Answer, Disk, EndedFor, Error, HorovodFacts, Ran, Result, TaskFacts, Testimony
 from grader.job import TaskType, Topology
 from grader.seen import ElasticFacts, JobFacts, LaunchFacts
 
@@ -71,6 +71,8 @@ class Rank(Generic[Facts]):
     error_line: int | None = None
     traceback: str = ""
     causes: frozenset[Cause] = frozenset()
+    found: Disk = field(default_factory=Disk)  # its host's, before any rank of the topology began,
+    left: Disk = field(default_factory=Disk)  # and once all had ended
 
     @property
     def where(self) -> str:
@@ -146,10 +148,19 @@ def read(ran: Ran, topologies: Sequence[Topology], kind: type[Facts]) -> Runs[Fa
             ranks = [
                 _rank(number, topology, result, kind) for number, result in zip(topology.numbers, results, strict=False)
             ]
+            for rank in ranks:
+                rank.found = _disk(answer, topology.after, rank.host)
+                rank.left = _disk(answer, topology.name, rank.host)
             if topology.tasks:  # a solution that does another task of the cluster is not judged
                 ranks = [rank for rank in ranks if not topology.tasks[rank.number].program]
             (runs.reserved if topology.reserved else runs.topologies)[topology.name] = ranks
     return runs
+
+
+def _disk(answer: Answer, topology: str | None, host: int) -> Disk:
+    """Return what a host's disk held after a topology; an empty one where none was looked at."""
+    disks = answer.disks.get(topology or "", [])
+    return disks[host] if host < len(disks) else Disk()
 
 
 def _rank(number: int, topology: Topology, result: Result, kind: type[Facts]) -> Rank[Facts]:

@@ -226,7 +226,7 @@ def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     if not _as_many_steps(fit, right):
         return tasks.untold(rank, f"has another number of steps in an epoch, so it is not killed in epoch {KILLED_IN}")
     again = f"The coordinator was killed in epoch {KILLED_IN} and started again"
-    found = sorted({name.partition("/")[0] for name in rank.facts.found})
+    found = sorted({name.partition("/")[0] for name in rank.found.below(LOGS)})
     folders = f"--log-dir had: {', '.join(found) or 'nothing'}."
     if fit.begin.iterations < right.begin.iterations:
         return Finding(
@@ -282,9 +282,10 @@ def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
         )
     if rank.error or rank.ended_for or fit.strategy != STRATEGY:  # a training by itself is cut off
         return tasks.untold(rank, "does not run to its end on the cluster")
-    wanted = sorted(name for name in right.facts.left if name.endswith(".index") and name.startswith("checkpoints/"))
-    missing = [name.removesuffix(".index") for name in wanted if name not in rank.facts.left]
-    if missing and rank.facts.found:
+    left, wanted = rank.left.below(LOGS), sorted(right.left.below(f"{LOGS}/checkpoints"))
+    paths = [f"checkpoints/{name}" for name in wanted if name.endswith(".index")]
+    missing = [path.removesuffix(".index") for path in paths if path not in left]
+    if missing and rank.found.below(LOGS):
         message = f"After the training, {missing[0]} is not in --log-dir. Expected: a checkpoint after each epoch."
         return Finding(message, source.line_of("ModelCheckpoint", "callbacks"))
     if not rank.facts.saved:

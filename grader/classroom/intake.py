@@ -129,7 +129,10 @@ def _notebook(content: bytes | None, step: Step, remarks: list[str]) -> nbformat
         )
         return release.lesson(step)
     try:
-        if len(json.loads(content.decode()).get("cells", [])) > CELLS:  # before nbformat goes through them
+        read = json.loads(content.decode())
+        if read.get("nbformat") != 4:  # as lessons are, and all that JupyterLab writes
+            raise ValueError("it is of another format than lessons, which have format 4")
+        if len(read["cells"]) > CELLS:  # before nbformat goes through them
             raise ValueError(f"it has more than {CELLS} cells")
         notebook = nbformat.reads(content.decode(), as_version=4)
         nbformat.validate(notebook)

@@ -143,6 +143,11 @@ class RunningRank:
         return False
 
 
+def folder(job: Job, topology: Topology) -> Path:
+    """Return the folder in which a topology's hosts have their disks; it may be that of the topology before."""
+    return Path(job.folder) / (topology.after or topology.name)
+
+
 def fork(job: Job, topology: Topology, entry: Entry, link: int | None) -> list[RunningRank]:
     """Fork the ranks of a topology, each of which waits for its environment.
 
@@ -152,18 +157,18 @@ def fork(job: Job, topology: Topology, entry: Entry, link: int | None) -> list[R
         entry: what each process runs as a rank.
         link: the socket to the witness of a topology that has one.
     """
-    folder = Path(job.folder) / (topology.after or topology.name)
-    folder.mkdir(exist_ok=True)
+    hosts = folder(job, topology)
+    hosts.mkdir(exist_ok=True)
     for name, text in {job.name: job.script, **job.programs}.items():
-        (folder / name).write_text(text)
+        (hosts / name).write_text(text)
         # From here the ranks take it. Without a time, the entry is never compared with the file.
-        linecache.cache[str(folder / name)] = (len(text), None, io.StringIO(text, newline=None).readlines(), name)
+        linecache.cache[str(hosts / name)] = (len(text), None, io.StringIO(text, newline=None).readlines(), name)
     ranks = []
     for number in topology.numbers:
         pipes = {name: os.pipe() for name in (*STREAMS, "orders")}
         board = mmap.mmap(-1, BOARD)
         own_link = link if topology.witness else None
-        place = Place(number, topology, folder / job.name, board, pipes["facts"][1], pipes["orders"][0], own_link)
+        place = Place(number, topology, hosts / job.name, board, pipes["facts"][1], pipes["orders"][0], own_link)
         pid = os.fork()
         if pid == 0:
             _be_rank(entry, place, pipes["stdout"][1], pipes["stderr"][1])

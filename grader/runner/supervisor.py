@@ -14,9 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from grader.budget import Budget
-from grader.facts import Answer, Result
+from grader.facts import Answer, Disk, Result
 from grader.job import Job, side_by_side
-from grader.runner.ranks import Entry, RunningRank, environments, fork, release
+from grader.runner import disks
+from grader.runner.ranks import Entry, RunningRank, environments, folder, fork, release
 
 MEMORY = 8 * 2**30  # bytes that all ranks may take together
 PULSE = 0.5  # seconds between looks at memory and time
@@ -47,9 +48,11 @@ def run(
     """
     budget, traffic = Budget(later), 0
     reserved = {topology.name for topology in job.topologies if topology.reserved}
+    topologies = {topology.name: topology for topology in job.topologies}
     ranks = {topology.name: fork(job, topology, entry, link) for topology in job.topologies}
     told = {topology.name: environments(topology, link) for topology in job.topologies}
     results: dict[str, list[Result]] = {}
+    left: dict[str, list[Disk]] = {}
     for names in side_by_side(job.topologies):
         begins()
         before = _traffic()
@@ -58,13 +61,14 @@ def run(
         turn = [rank for name in names for rank in ranks[name]]
         Watch(turn, budget, job.seconds).run()
         results |= {name: [rank.result() for rank in ranks[name]] for name in names}
+        left |= {name: disks.look(folder(job, topologies[name]), topologies[name]) for name in names}
         if not reserved.issuperset(names):  # a script may send little when it is started again, since it fails there
             traffic += _traffic() - before
         if any(rank.ended_for in HOPELESS for rank in turn):
             break
     if link is not None:  # the witness is through, whatever a rank has left behind that still holds this end
         socket.socket(fileno=link).shutdown(socket.SHUT_RDWR)
-    return Answer(results, traffic)
+    return Answer(results, traffic, left)
 
 
 class Watch:

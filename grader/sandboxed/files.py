@@ -29,7 +29,6 @@ MOST = 100  # names of each kind that are reported
 
 REMOVALS = {"os.remove", "os.rmdir", "os.rename", "os.truncate", "shutil.rmtree"}  # events; the path comes first
 
-PART = 0.25  # of a log's size: a copy has at least that, since a log may grow after it
 SLOWNESS = 0.02  # seconds that each file of the store takes longer: a rank that does not wait gets ahead of the copy
 
 
@@ -218,9 +217,7 @@ class WatchedFiles:
                 time.sleep(SLOWNESS)
 
     def facts(self) -> facts.Files:
-        """Return what this rank opened, and what its host's folders hold now."""
-        logs, results = _sizes(self.logs), _sizes(self.results)
-        kept = [path.name for path, size in results.items() if size > PART * logs.get(path, 0)]
+        """Return what this rank opened."""
         return facts.Files(
             copied=len(self.copied),
             cached=self.cached,
@@ -228,18 +225,7 @@ class WatchedFiles:
             results_written=len(self.results_written),
             removed=len(self.removed),
             store_errors=self.store_errors[:3],
-            left=sorted(map(str, logs))[:MOST],
-            kept=sorted(kept)[:MOST],
         )
-
-
-def _sizes(folder: str) -> dict[Path, int]:
-    """Return the size of each file below a folder, in bytes, by its path there."""
-    sizes = {}
-    for path in files_below(folder):
-        with contextlib.suppress(FileNotFoundError):  # another rank of this host may just have removed it
-            sizes[path.relative_to(folder)] = path.stat().st_size
-    return sizes
 
 
 def _path(of: object) -> str | None:

@@ -17,7 +17,7 @@ from tensorflow.python.data.ops import shard_op
 from tensorflow.python.distribute import input_lib
 from tensorflow.python.ops import summary_ops_v2
 
-from grader.facts import Save, Writer
+from grader.facts import Writer
 from grader.sandboxed.folders import files_below
 
 FILES = 20  # that are looked at
@@ -44,16 +44,6 @@ def images_in(data: Any) -> NDArray[Any]:
     others = [np.asarray(part).ravel() for part in tf.nest.flatten(data[1:])]
     more = [part[: part.size // values * values] for part in others if part.size >= values and part.dtype != object]
     return np.concatenate([first.ravel(), *more]).reshape(-1, *first.shape[1:])
-
-
-def newest_checkpoint(logs: Path) -> Save | None:
-    """Return the newest checkpoint in --log-dir, and how many steps it has behind it."""
-    with contextlib.suppress(tf.errors.OpError):  # another worker may be writing it
-        newest = tf.train.latest_checkpoint(logs / "checkpoints")
-        for name, _ in tf.train.list_variables(newest) if newest else ():
-            if "iter" in name.partition("/.ATTRIBUTES")[0].rpartition("/")[2]:
-                return Save(newest, int(tf.train.load_variable(newest, name)))
-    return None
 
 
 def kept_tensors(logs: Path) -> list[np.ndarray]:
@@ -137,12 +127,6 @@ def has_board(callbacks: Any) -> bool:
     """Return whether a callback for TensorBoard is among what evaluate() is given: callbacks, one of them, or none."""
     given = callbacks if isinstance(callbacks, list | tuple) else getattr(callbacks, "callbacks", None) or [callbacks]
     return any(isinstance(callback, TensorBoard) for callback in given)
-
-
-def files(logs: Path) -> list[str]:
-    """Return the names of files in a folder for logs, checkpoints first."""
-    names = (str(path.relative_to(logs)) for path in files_below(logs))
-    return sorted(names, key=lambda name: (not name.startswith("checkpoints/"), name))[:FILES]
 
 
 def curves(logs: Path) -> dict[str, int]:

@@ -57,8 +57,7 @@ class TaskRecorder(Recorder[TaskFacts]):
         self.misplaced = self.learns = False
 
     def be_task(self, topology: Topology) -> None:
-        """Take note of the files that this task finds, and be ready to stop a script that is not to do it."""
-        self.facts.found = looks.files(self.logs)
+        """Be ready to stop a script that is not to do this task."""
         self.misplaced, self.learns = topology.misplaced, topology.learns
         if self.misplaced or topology.tasks[self.rank].type == "evaluator":
             self.pauses = pauses.Pauses(self, Path.cwd(), self.misplaced)
@@ -326,15 +325,12 @@ def run(script: str, topology: Topology, number: int, board: mmap.mmap) -> TaskR
     if workers:
         recorder.watch_backups()
         exits = Exits(script)
-        recorder.facts.before = looks.newest_checkpoint(recorder.logs)
     recorder.run(topology.tasks[number].arguments or topology.arguments)
     if workers:
         exits.run()
-        recorder.facts.after = looks.newest_checkpoint(recorder.logs)
         recorder.look_for_remains()
     if recorder.pauses:
         recorder.pauses.ended()
     if recorder.evaluated and not recorder.facts.fits:
         recorder.look_at_files()
-    recorder.facts.left = looks.files(recorder.logs)
     return recorder

@@ -87,6 +87,13 @@ def many_cells(notebook: dict, aim: Aim):
 
 
 @NOTEBOOKS.of("judged")
+def many_cells_of_an_older_format(notebook: dict, aim: Aim):
+    """Nor are these."""
+    notebook["nbformat"] = 3
+    notebook["worksheets"] = [{"cells": notebook.pop("cells") * 2000}]
+
+
+@NOTEBOOKS.of("judged")
 def another_kernel(notebook: dict, aim: Aim):
     """None is started."""
     notebook["metadata"]["kernelspec"] = {"name": "../../evil", "display_name": "x", "language": "python"}

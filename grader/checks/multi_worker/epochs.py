@@ -157,12 +157,11 @@ def _validation_steps(workers: list[TaskRank], source: Source) -> Finding | None
 def restored(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Started again, every worker loads the newest checkpoint and continues from its step"""
     line = source.line_of("load_weights", "latest_checkpoint", "make_or_restore_model", "scope")
-    started = [
-        ranks for ranks in (runs.topologies | runs.reserved).values() if any(rank.facts.before for rank in ranks)
-    ]
+    every = runs.topologies | runs.reserved
+    started = [ranks for ranks in every.values() if any(rank.found.checkpoint for rank in ranks)]
     for workers in started:
         for rank in workers:
-            found = rank.facts.before
+            found = rank.found.checkpoint
             entered = rank.facts.fits[0].entered if rank.facts.fits else None
             if found and entered and entered.iterations != found.iterations:
                 return Finding(

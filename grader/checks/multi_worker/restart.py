@@ -86,7 +86,7 @@ def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
             if finding:
                 return finding
     for rank, right in zip(runs.reserved.get("restarted", []), expected.reserved["restarted"], strict=False):
-        found, wanted = rank.facts.before, right.facts.before
+        found, wanted = rank.found.checkpoint, right.found.checkpoint
         if rank.reported and wanted and (not found or found.iterations != wanted.iterations):
             newest = f"is that of step {found.iterations}" if found else "is missing, or of another format"
             return Finding(
@@ -216,8 +216,8 @@ def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
     """In the end the newest checkpoint has the steps of all epochs, and the last epoch's name"""
     line = source.line_of("save_weights", "save", "fit")
     for name, workers in runs.topologies.items():
-        chief, right = workers[0], expected.topologies[name][0].facts.after
-        end, left = _end(chief), chief.facts.after
+        chief, right = workers[0], expected.topologies[name][0].left.checkpoint
+        end, left = _end(chief), chief.left.checkpoint
         # What other workers save there is there already, or not yet, by chance.
         if not left or not any(_is_below_logs(save.path) for save in chief.facts.saves):
             message = f"{chief.where}, the chief, leaves no checkpoint in --log-dir/checkpoints."

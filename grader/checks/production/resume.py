@@ -14,7 +14,7 @@ from grader.checks.part import Finding
 from grader.checks.production.program import EPOCHS, FIRST, NEWEST, RESUMED, part
 from grader.checks.training import close
 from grader.facts import Fit, Projection, State
-from grader.job import CHECKPOINT
+from grader.job import CHECKPOINT, LOGS
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
 
@@ -247,9 +247,10 @@ def _newest(runs: HorovodRuns) -> tuple[int, int, int]:
 
     A name with another number than that of the epochs is the program's own way to count: a restart has to know of it.
     """
-    before = runs.topologies[FIRST["resumed"]][0].facts
-    saved = {Path(name).name: 0 for name in before.files.left} if before.files else {}
-    saved |= {name: number for number, epoch in enumerate(before.fits[0].epochs, 1) for name in epoch.saved or []}
+    before = runs.topologies[FIRST["resumed"]][0]
+    saved = {Path(name).name: 0 for name in before.left.below(LOGS)}
+    for number, epoch in enumerate(before.facts.fits[0].epochs, 1):
+        saved |= dict.fromkeys(epoch.saved or [], number)
     for named in range(EPOCHS, -1, -1):
         name = next((name for name in saved if re.fullmatch(rf"{CHECKPOINT}{named}(\.\w+)?", name)), None)
         if name:

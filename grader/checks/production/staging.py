@@ -7,13 +7,15 @@ import re
 from pathlib import Path
 
 from grader.checks.part import Finding
-from grader.checks.production.program import BY_URL, FRESH, UNREACHED, part
+from grader.checks.production.program import BY_URL, FRESH, RESULTS, UNREACHED, part
 from grader.checks.training import untrained
+from grader.job import LOGS
 from grader.runner.reading import Source
 from grader.runs import HorovodRank, HorovodRuns
 
 COLLECTIVES = "allreduce", "barrier", "allgather", "allgather_object", "broadcast", "broadcast_object"
 SETTING = "Where one of three hosts cannot reach the store"
+PART = 0.25  # of a log's size: a copy has at least that, since a log may grow after it
 EVENTS = "events"  # what the names of TensorBoard's logs begin with
 PROGRESS = re.compile(r"\d+%\|")  # a bar, which is no line that says something
 
@@ -257,12 +259,11 @@ def _results(ranks: list[HorovodRank], expected: list[HorovodRank], source: Sour
         if not own or not _trained(rank) or rank.error or rank.ended_for:
             why = f": {rank.error}" if rank.error else "."
             return Finding(f"Not checked: {rank.where} does not get to the end of the program{why}", untold=True)
-    files, of_solution = ranks[0].facts.files, expected[0].facts.files
-    assert files and of_solution  # or the loop would have returned
+    left, kept = ranks[0].left.below(LOGS), _kept(ranks[0])
     # Where a script has moved its logs, they are known by the names of the solution's.
-    logs = files.left or [name for name in of_solution.left if not Path(name).name.startswith(EVENTS)]
-    missing = {Path(name).name for name in logs} - set(files.kept)
-    if not files.kept:
+    logs = left or [name for name in expected[0].left.below(LOGS) if not Path(name).name.startswith(EVENTS)]
+    missing = {Path(name).name for name in logs} - kept
+    if not kept:
         message = f"At the end of the program, --train-url holds nothing ({ranks[0].topology})."
         return Finding(f"{message} Expected: all {len(logs)} files of --log-dir.", line)
     if missing:
@@ -305,9 +306,10 @@ def _trained(rank: HorovodRank) -> bool:
     return "trained" in rank.facts.order
 
 
-def _kept(rank: HorovodRank) -> bool:
-    """Whether results are where they are to be kept, on the host of this rank."""
-    return bool(rank.facts.files and rank.facts.files.kept)
+def _kept(rank: HorovodRank) -> set[str]:
+    """Return the names of the files at --train-url on the host of this rank."""
+    logs, results = rank.left.below(LOGS), rank.left.below(RESULTS)
+    return {Path(name).name for name, size in results.items() if size > PART * logs.get(name, 0)}
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from course.steps import SOLUTIONS
 from grader.checks.production.program import EPOCHS, NEWEST, WARMUP_EPOCHS
-from grader.facts import Batch, Epoch, Files, Fit, HorovodFacts, State
+from grader.facts import Batch, Disk, Epoch, Files, Fit, HorovodFacts, State
 from grader.job import BASE_LR
 from grader.runner import reading
 from grader.runs import Rank, Runs
@@ -47,10 +47,10 @@ def rank_of(number, size, first, epochs, warmup, begin, described):
         fit.epochs[epoch].saved = [] if number else [f"checkpoint-{first + epoch + 1}.h5"]
     fit.renamed = [] if number else [f"checkpoint-{first + epoch + 1}.h5" for epoch in range(epochs)]
     fit.wrote = [] if number else [f"checkpoint-{first + epoch + 1}.partial" for epoch in range(epochs)]
-    left = [] if number else [f"checkpoint-{epoch}.h5" for epoch in range(1, epochs + 1)]
-    files = Files(0, 0, 0, 0, 0, [], left, [])
+    left = Disk({} if number else {f"left/checkpoint-{epoch}.h5": 10 for epoch in range(1, epochs + 1)})
+    files = Files(0, 0, 0, 0, 0, [])
     facts = HorovodFacts(order=["trained"], lines={"fit": line("model.fit(")}, fits=[fit], files=files)
-    return Rank(number, number, f"Rank {number}", described, 0, None, "", "", "", facts, reported=True)
+    return Rank(number, number, f"Rank {number}", described, 0, None, "", "", "", facts, reported=True, left=left)
 
 
 def all_right() -> Runs:

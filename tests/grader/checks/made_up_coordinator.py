@@ -3,7 +3,7 @@
 import copy
 
 from grader.checks import parameter_server as checks
-from grader.facts import Input, Progress, Save, TaskFacts, TaskFit
+from grader.facts import Disk, Input, Progress, Save, TaskFacts, TaskFit
 from grader.runner import reading
 from grader.runs import Rank, Runs
 
@@ -17,6 +17,11 @@ ORDERED = list(range(13))
 
 def rank(name, facts, exit_status=0, topology="3 parameter servers and 2 workers"):
     return Rank(0, 0, name, topology, exit_status, None, "", "", "", facts, reported=True)
+
+
+def disk(*names):
+    """Return a disk with these files in --log-dir."""
+    return Disk({f"left/{name}": 10 for name in names})
 
 
 def solved():
@@ -39,15 +44,16 @@ def solved():
         lines={"tf_config": 20, "strategy": 30, "model": 50, "fit": 90},
         strategies=[(checks.STRATEGY, 1)],
         parts=[(256, 1), (512, 2), (8192, 3)],
-        found=["backup/chief/checkpoint", "checkpoints/after-1.index", "tensorboard/train/events"],
-        left=["checkpoints/after-1.index", "checkpoints/after-2.index", "model.keras"],
         fits=[fit],
         saved=["/left/model.keras"],
         saves=[Save("/left/checkpoints/after-2", 12), Save("/left/model.keras", 12)],
     )
     others = [rank(name, TaskFacts(order=["tf_config"]), 1, "another task's TF_CONFIG") for name in ("Worker", "Ps")]
     killed = rank("Chief", TaskFacts(), -9)
-    return Runs({"restarted": [rank("Chief", facts)]}, {"killed": [killed], "roles": others}, traffic=1000)
+    right = rank("Chief", facts)
+    right.found = disk("backup/chief/checkpoint", "checkpoints/after-1.index", "tensorboard/train/events")
+    right.left = disk("checkpoints/after-1.index", "checkpoints/after-2.index", "model.keras")
+    return Runs({"restarted": [right]}, {"killed": [killed], "roles": others}, traffic=1000)
 
 
 def found(check, change=lambda runs, facts: None):

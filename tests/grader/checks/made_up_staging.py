@@ -1,6 +1,6 @@
 """Made-up runs of step 8: those of a script that does all that is asked for, and changes of them."""
 
-from grader.facts import Batch, Error, Files, Fit, HorovodFacts, State
+from grader.facts import Batch, Disk, Error, Files, Fit, HorovodFacts, State
 from grader.runner import reading
 from grader.runs import Rank, Runs
 
@@ -32,10 +32,16 @@ def files(copier=True, **changes):
         "results_written": 2 if copier else 0,
         "removed": 0,
         "store_errors": [],
-        "left": ["weights.h5", "events.1"],
-        "kept": ["events.1", "weights.h5"],
     }
     return Files(**(values | changes))
+
+
+LOGS = "weights.h5", "events.1"
+
+
+def disk(left=LOGS, kept=LOGS):
+    """Return a host's disk, with files of these names in --log-dir and at --train-url."""
+    return Disk({f"{folder}/{name}": 10 for folder, names in {"left": left, "kept": kept}.items() for name in names})
 
 
 def rank(number, slots, facts, topology, **ending):
@@ -51,14 +57,12 @@ def right(number, slots, topology):
     """Return a rank of a right script that trains."""
     copier = number % slots == 0
     own = files(copier, results_written=0 if number else 2)
-    return rank(number, slots, HorovodFacts(order=["trained"], fits=[fit()], files=own), topology)
+    return rank(number, slots, HorovodFacts(order=["trained"], fits=[fit()], files=own), topology, left=disk())
 
 
 def ended(number, message="no data on 1 host", errors=(), kind="SystemExit", **ending):
     """Return a rank that ends where the copy to host 1 fails."""
-    own = files(
-        number == 0, cached=None, copied=IMAGES if number == 0 else 0, store_errors=list(errors), left=[], kept=[]
-    )
+    own = files(number == 0, cached=None, copied=IMAGES if number == 0 else 0, store_errors=list(errors))
     error = None if message is None else Error(kind, message, 9, "")
     return rank(number, 2, HorovodFacts(files=own, error=error), "2 hosts with 2 ranks each", **ending)
 

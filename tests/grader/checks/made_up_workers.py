@@ -2,7 +2,7 @@
 
 from grader.checks.multi_worker.epochs import HELD_OUT, TRAIN
 from grader.checks.multi_worker.workers import STRATEGY
-from grader.facts import Progress, Save, TaskFacts, TaskFit, Writer
+from grader.facts import Disk, Progress, Save, TaskFacts, TaskFit, Writer
 from grader.job import BATCH
 from grader.runner import reading
 from grader.runs import Rank, Runs
@@ -25,6 +25,11 @@ CHECKPOINTS = "/disk/left/checkpoints"
 
 def progress(iterations):
     return Progress([1.0, 2.0 + iterations], iterations)
+
+
+def newest(name, iterations):
+    """Return a disk whose newest checkpoint has this name and so many steps behind it."""
+    return Disk(checkpoint=Save(f"{CHECKPOINTS}/{name}", iterations))
 
 
 def saves(*iterations, folder=CHECKPOINTS):
@@ -70,20 +75,20 @@ def worker(number, size=2, start=0, epochs=2):
         fits=[fit],
         saves=saves(*periodic, end, folder=f"{folder}/checkpoints"),
         backups=saves(*periodic),
-        after=Save(f"{CHECKPOINTS}/after-2", end),
     )
     stdout = "" if number else "Epoch 1/2"
-    return Rank(number, 0, f"Worker {number}", "two workers", 0, None, "", stdout, "", facts, reported=True)
+    left = newest("after-2", end)
+    return Rank(number, 0, f"Worker {number}", "two workers", 0, None, "", stdout, "", facts, reported=True, left=left)
 
 
 def right():
     """Return runs of workers that do what both steps ask for."""
     runs = Runs({"two-workers": [worker(0), worker(1)], "three-workers": [worker(0), worker(1)]}, traffic=1000)
     for rank in runs.topologies["three-workers"]:
-        rank.facts.before, rank.facts.fits[0].entered = Save(f"{CHECKPOINTS}/after-0", 0), progress(0)
+        rank.found, rank.facts.fits[0].entered = newest("after-0", 0), progress(0)
     killed, restarted = [worker(0), worker(1)], [worker(0, start=15), worker(1, start=15)]
     for rank in restarted:
-        rank.facts.before, rank.facts.fits[0].restored = Save(f"{CHECKPOINTS}/after-2", 15), True
+        rank.found, rank.facts.fits[0].restored = newest("after-2", 15), True
         rank.facts.fits[0].end, rank.facts.fits[0].epochs = progress(24), [9]
     runs.reserved = {"killed": killed, "restarted": restarted}
     return runs
@@ -102,7 +107,8 @@ def of_fit(number=1, **values):
 def named(name):
     """Return a change of the name of the chief's last checkpoint."""
     last = Save(f"{CHECKPOINTS}/{name}", 24, progress(24).weights)
-    return of_facts(0, after=Save(name, 24), saves=[*saves(5, 10, 15, 20), last])
+    changes = of_rank(0, left=newest(name, 24)), of_facts(0, saves=[*saves(5, 10, 15, 20), last])
+    return lambda found: [change(found) for change in changes]
 
 
 def of_facts(number=1, **values):

@@ -6,12 +6,13 @@ import pytest
 
 from grader.checks.multi_worker import epochs, restart, workers
 from grader.checks.multi_worker.workers import STRATEGY
-from grader.facts import Progress, Save, Writer
+from grader.facts import Disk, Progress, Save, Writer
 from grader.job import BATCH
 from tests.grader.checks.made_up_workers import (
     CHECKPOINTS,
     SCRIPT,
     named,
+    newest,
     of_facts,
     of_fit,
     of_rank,
@@ -97,7 +98,7 @@ MESSAGES = [
     (epochs.steps, of_fit(validation_images=[[0, 1]] * 4), "that the workers validate on"),
     (
         epochs.restored,
-        of_facts(before=Save(f"{CHECKPOINTS}/after-2", 24)),
+        of_rank(found=newest("after-2", 24)),
         "Worker 1 (two workers), started again, begins with 0 steps behind it. Expected: 24",
     ),
     (epochs.restored, of_fit(epochs=[12]), "trains for 1 epoch. Expected: 2, since --epochs is 2"),
@@ -123,13 +124,13 @@ MESSAGES = [
     ),
     (restart.backups, of_facts(0, backups=saves(12)), "makes no backup after step 5"),
     (restart.backups, of_facts(0, backups=saves(*range(1, 24))), "makes a backup after step 1"),
-    (restart.last_save, of_facts(0, after=None), "the chief, leaves no checkpoint in --log-dir/checkpoints"),
+    (restart.last_save, of_rank(0, left=Disk()), "the chief, leaves no checkpoint in --log-dir/checkpoints"),
     (  # the newest there is another worker's
         restart.last_save,
         of_facts(0, saves=saves(5, 24, folder="/tmp/x")),
         "the chief, leaves no checkpoint in --log-dir/checkpoints",
     ),
-    (restart.last_save, of_facts(0, after=Save("after-2", 20)), "after-2, has 20 of the 24 steps"),
+    (restart.last_save, of_rank(0, left=newest("after-2", 20)), "after-2, has 20 of the 24 steps"),
     (restart.last_save, named("final"), "is named final. Expected: the name with the number"),
     (restart.last_save, named("best-2"), "is named best-2, and those before it after-…"),
     (
@@ -162,7 +163,7 @@ def test_what_is_said_of_a_restart(change, message):
 
 
 def test_a_checkpoint_that_nothing_loads_is_no_checkpoint():
-    found = said(restart.checkpoints, of_facts(before=None), "restarted")
+    found = said(restart.checkpoints, of_rank(found=Disk()), "restarted")
     assert (
         "worker 1 in --log-dir/checkpoints is missing, or of another format. Expected: that of step 15" in found.message
     )
@@ -172,12 +173,12 @@ def test_no_checkpoint_at_all():
     runs = right()
     runs.reserved = {}
     for rank in runs.ranks():
-        rank.facts.before = None
+        rank.found = Disk()
     assert "leaves no checkpoint in --log-dir/checkpoints" in epochs.restored(runs, right(), SCRIPT).message
 
 
 def test_a_checkpoint_of_another_step_than_the_newest():
-    found = said(restart.checkpoints, of_facts(before=Save(f"{CHECKPOINTS}/after-1", 5)), "restarted")
+    found = said(restart.checkpoints, of_rank(found=newest("after-1", 5)), "restarted")
     assert (
         "the newest checkpoint for worker 1 in --log-dir/checkpoints is that of step 5. Expected: that of step 15"
         in found.message
@@ -202,7 +203,7 @@ def test_steps_whose_images_nobody_saw_need_a_person():
 
 def test_weights_that_no_checkpoint_has():
     found = said(
-        epochs.restored, lambda ranks: (of_facts(before=Save("after-2", 0))(ranks), of_fit(found=False)(ranks))
+        epochs.restored, lambda ranks: (of_rank(found=newest("after-2", 0))(ranks), of_fit(found=False)(ranks))
     )
     assert "begins with weights that are in no checkpoint or backup below --log-dir" in found.message
 
@@ -229,7 +230,7 @@ def test_epochs_counted_from_the_beginning():
     runs, expected = right(), right()
     for every in (runs, expected):
         for rank in every.topologies["three-workers"]:
-            rank.facts.before, rank.facts.fits[0].entered = Save("after-2", 24), progress(24)
+            rank.found, rank.facts.fits[0].entered = newest("after-2", 24), progress(24)
     runs.topologies["three-workers"][1].facts.fits[0].epochs = [12] * 4
     message = epochs.restored(runs, expected, SCRIPT).message
     assert "trains for 4 epochs. Expected: 2, since --epochs is 4, with 2 epochs behind it." in message

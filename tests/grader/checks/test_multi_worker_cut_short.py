@@ -3,6 +3,7 @@
 import pytest
 
 from grader.checks.multi_worker import epochs, restart, workers
+from grader.facts import Disk
 from tests.grader.checks.made_up_workers import SCRIPT, of_facts, of_fit, of_rank, right, said
 
 
@@ -18,7 +19,7 @@ def never_trains(ranks):
 
 def leave_no_checkpoint(runs):
     for rank in runs.all_ranks():
-        rank.facts.before = None
+        rank.found = Disk()
 
 
 @pytest.mark.parametrize(

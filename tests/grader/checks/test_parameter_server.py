@@ -14,6 +14,7 @@ from tests.grader.checks.made_up_coordinator import (
     SOURCE,
     WHERE,
     chief,
+    disk,
     ended_early,
     fact,
     fit,
@@ -201,7 +202,7 @@ def test_the_solution_passes(check):
         ),
         (
             checks.backup,
-            fact(found=["saved/chief/checkpoint"]),
+            chief(found=disk("saved/chief/checkpoint")),
             "The coordinator was killed in epoch 2 and started again: it resumes, but from no folder `backup`. "
             "--log-dir had: saved. Expected: backup.",
             4,
@@ -232,7 +233,7 @@ def test_the_solution_passes(check):
         ),
         (
             checks.unchanged,
-            fact(left=["checkpoints/after-2.index"]),
+            chief(left=disk("checkpoints/after-2.index")),
             "After the training, checkpoints/after-1 is not in --log-dir. Expected: a checkpoint after each epoch.",
             4,
         ),

@@ -4,6 +4,7 @@ import pytest
 
 from grader.checks.production import resume
 from grader.checks.production.program import EPOCHS, FIRST, NEWEST
+from grader.facts import Disk
 from grader.runner import reading
 from grader.runs import Runs
 from tests.grader.checks.made_up import SOURCE, all_right, fits, line, state
@@ -127,7 +128,7 @@ def test_names_in_the_order_of_texts(runs, right):
 def test_checkpoints_named_by_the_epochs_before_them(runs, right, begins, repeated):
     for number, epoch in enumerate(fits(runs, "three-ranks")[0].epochs):
         epoch.saved = [f"checkpoint-{number}.h5"]
-    runs.topologies["three-ranks"][0].facts.files.left = ["checkpoint-0.h5", "checkpoint-1.h5"]
+    runs.topologies["three-ranks"][0].left = Disk({f"left/checkpoint-{number}.h5": 10 for number in (0, 1)})
     begin(runs, begins, begins)
     found = resume.goes_on(runs, right, SOURCE)
     assert bool(found) is repeated

@@ -8,6 +8,7 @@ from tests.grader.checks.made_up_staging import (
     FAILURE,
     IMAGES,
     SOURCE,
+    disk,
     ended,
     files,
     fit,
@@ -55,7 +56,7 @@ def test_a_copy_of_paths_alone_is_found(runs):
 
 def test_results_that_only_go_to_a_path_are_found(runs):
     for one in runs.topologies["three-ranks"]:
-        one.facts.files.kept = []
+        one.left = disk(kept=[])
     found = of(staging.any_store, runs)
     assert "Where --train-url is a path, results are copied. Where it is a URL" in found.message and found.line == 5
     assert of(staging.results, runs) is None
@@ -164,17 +165,17 @@ def test_an_end_without_a_line_is_found(runs):
 
 def test_a_crash_in_training_says_nothing_about_results(runs):
     for one in runs.topologies["two-hosts"]:
-        one.error, one.facts.files.kept, one.facts.order = "ValueError: shapes", [], []
+        one.error, one.left, one.facts.order = "ValueError: shapes", disk(kept=[]), []
     found = of(staging.results, runs)
     assert found.untold and "does not get to the end of the program: ValueError: shapes" in found.message
 
 
 def test_results_that_are_missing_are_named(runs):
     for ranks in runs.topologies.values():
-        ranks[0].facts.files.kept = ["events.1"]
+        ranks[0].left = disk(kept=["events.1"])
     assert "--train-url lacks weights.h5, which is in --log-dir (two-hosts)." in of(staging.results, runs).message
     for ranks in runs.topologies.values():
-        ranks[0].facts.files.kept = []
+        ranks[0].left = disk(kept=[])
     found = of(staging.results, runs)
     assert (
         "--train-url holds nothing (two-hosts). Expected: all 2 files of --log-dir." in found.message
@@ -184,9 +185,9 @@ def test_results_that_are_missing_are_named(runs):
 
 def test_results_that_are_moved_are_not_missing(runs):
     for ranks in runs.topologies.values():
-        ranks[0].facts.files.left = []
+        ranks[0].left = disk(left=[])
     assert of(staging.results, runs) is None
-    runs.topologies["two-hosts"][0].facts.files.kept = ["events.1"]
+    runs.topologies["two-hosts"][0].left = disk(left=[], kept=["events.1"])
     assert "--train-url lacks weights.h5" in of(staging.results, runs).message
 
 
@@ -236,7 +237,7 @@ EXPECTED = "Expected: every rank of all hosts ends with an error and a line that
         ),
         (
             staging.results,
-            of_rank("two-hosts", 0, kept=["weights.h5"]),
+            of_rank("two-hosts", 0, left=disk(kept=["weights.h5"])),
             "At the end of the program, --train-url lacks a TensorBoard log, which is in --log-dir (two-hosts). "
             "Expected: a copy of all files.",
             5,
@@ -268,7 +269,11 @@ def test_what_is_wrong_is_said_with_its_line(check, change, message, line, runs)
             of_rank("three-ranks", 1, order=[]),
             "the program does not reach its end where --data-url is file:///….",
         ),
-        (staging.any_store, of_rank("two-hosts", 0, kept=[]), "no results are copied, not even to a folder."),
+        (
+            staging.any_store,
+            of_rank("two-hosts", 0, left=disk(kept=[])),
+            "no results are copied, not even to a folder.",
+        ),
         (
             staging.staged,
             of_rank("three-ranks", 1, files=None),

@@ -247,10 +247,9 @@ def _newest(runs: HorovodRuns) -> tuple[int, int, int]:
 
     A name with another number than that of the epochs is the program's own way to count: a restart has to know of it.
     """
-    before = runs.topologies[FIRST["resumed"]][0]
-    saved = {Path(name).name: 0 for name in before.left.below(LOGS)}
-    for number, epoch in enumerate(before.facts.fits[0].epochs, 1):
-        saved |= dict.fromkeys(epoch.saved or [], number)
+    rank = runs.topologies[FIRST["resumed"]][0]
+    saved = {Path(name).name: 0 for name in rank.left.below(LOGS)}
+    saved |= {name: number for number, epoch in enumerate(rank.facts.fits[0].epochs, 1) for name in epoch.saved or []}
     for named in range(EPOCHS, -1, -1):
         name = next((name for name in saved if re.fullmatch(rf"{CHECKPOINT}{named}(\.\w+)?", name)), None)
         if name:

@@ -15,7 +15,7 @@ from grader.facts import Disk, Save
 from grader.job import LOGS, Topology
 
 MOST = 1000  # files of a host that are listed, those of the folder for logs first
-LONGEST = 30  # seconds that reading a checkpoint may take
+LONGEST = 10  # seconds that reading a checkpoint may take
 
 
 def look(folder: Path, topology: Topology) -> list[Disk]:
@@ -28,23 +28,24 @@ def look(folder: Path, topology: Topology) -> list[Disk]:
     disks = []
     for host in range(topology.hosts):
         root = folder / f"host-{host}"
-        files = _files(root)
-        listed = sorted(files, key=lambda name: (not name.startswith(f"{LOGS}/"), name))[:MOST]
         checkpoint = _newest(root / LOGS / "checkpoints") if topology.tasks else None
-        disks.append(Disk({name: files[name] for name in listed}, checkpoint))
+        disks.append(Disk(_files(root), checkpoint))
     return disks
 
 
 def _files(root: Path) -> dict[str, int]:
-    """Return the size of each regular file below a folder, in bytes, by its path there."""
-    sizes = {}
-    for where, _, names in os.walk(root):
-        for name in names:
-            path = Path(where, name)
-            with contextlib.suppress(FileNotFoundError):  # what a script has left running may just remove it
-                state = path.lstat()
-                if stat.S_ISREG(state.st_mode):
-                    sizes[os.fsencode(path.relative_to(root)).decode(errors="replace")] = state.st_size
+    """Return the size of each regular file below a folder, in bytes, by its path there; not of more than MOST files."""
+    sizes: dict[str, int] = {}
+    for top in (root / LOGS, root):
+        with contextlib.suppress(RecursionError):  # folders in folders in folders
+            for where, _, names in os.walk(top):
+                for path in (Path(where, name) for name in names):
+                    if len(sizes) == MOST:
+                        return sizes
+                    with contextlib.suppress(OSError):  # a path that is too long, or of what has just been removed
+                        state = path.lstat()
+                        if stat.S_ISREG(state.st_mode):
+                            sizes[os.fsencode(path.relative_to(root)).decode(errors="replace")] = state.st_size
     return sizes
 
 
@@ -53,8 +54,9 @@ def _newest(folder: Path) -> Save | None:
 
     A process of its own reads it: what a script has written may end or stop the one that does.
     """
-    if any(path.is_fifo() for path in folder.rglob("*")):  # who opens it waits
-        return None
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        if not all(entry.is_file() or entry.is_dir() for entry in entries):  # a pipe: who opens it waits
+            return None
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

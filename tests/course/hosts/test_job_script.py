@@ -59,6 +59,7 @@ def test_a_history_has_what_happened_to_a_job(capsys):
             "--requeue", "--open-mode=append", "--output=/shared/out", "--wrap", "echo started; sleep 99"
         )
         history = History(scheduler, number, "/shared/out")
+        history.until(lambda job: job.state == "RUNNING")  # or it may have printed before it was seen to run
         history.until_printed("started")
         history.event("requeued")
         scheduler.ask("scontrol", "requeue", str(number))

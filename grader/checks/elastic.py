@@ -25,20 +25,18 @@ DIES = cluster("elastic", "dies", "2 hosts with 2 and 1 slots, and the second on
 
 NEAR = 0.12  # how far a number of uses may be from a whole one
 NO_GRADIENTS = "Not checked: the ranks exchange no gradients ({})."
+EPOCH_ENDS = re.compile(r"^\[(\d+)\]<stdout>:Epoch \d", re.M)  # printed by the program's log(), with the rank
 LAST = 400  # characters of what was printed last
 ERROR = re.compile(r"\[\d+\]<stderr>:((?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*)")
 
 
 def ended(runs: ElasticRuns, step: int, seconds: float, script: str) -> Outcome:
-    """Return how the training ended on the hosts of which none dies."""
-    ran = of(runs, JOINS)
-    said = _said(ran)
-    if ran.facts.happened is None:
-        how = "was ended after a while" if ran.ended_for else f"ended with status {ran.exit}"
-        message = (
-            f"The ranks exchange no gradients ({ran.topology}): the training {how}, before a host could join.{said}"
-        )
-        return ending.outcome("failed", step, message)
+    """Return whether the training began; how it ended is for other checks, as a host dies, or joins."""
+    for ran, what in ((of(runs, JOINS), "join"), (of(runs, DIES), "die")):
+        if ran.facts.happened is None:
+            how = "was ended after a while" if ran.ended_for else f"ended with status {ran.exit}"
+            message = f"The ranks exchange no gradients ({ran.topology}): the training {how}, before a host could "
+            return ending.outcome("failed", step, f"{message}{what}.{_said(ran)}")
     return ending.outcome("passed", step, "Correct.")
 
 
@@ -118,7 +116,7 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
             message += (
                 f"a use at --base-lr does ({ran.topology}). Expected: {_epochs(expected, ran)} times, once per epoch, "
             )
-            message += "at a learning rate of --base-lr multiplied by the current number of ranks."
+            message += "with --momentum, and at a learning rate of --base-lr multiplied by the current number of ranks."
             return Finding(message, source.line_of("learning_rate", "base_lr"))
     return None
 
@@ -161,6 +159,12 @@ def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding
         if len(found) < len(solution) * 2 / 3:
             message = f"commits.csv has {len(found)} lines ({ran.topology}). Expected: some {len(solution)}, one after "
             return Finding(f"{message}every --commit-steps steps and at the end of an epoch.", line)
+        rank = next((rank for rank in EPOCH_ENDS.findall(ran.stdout) if rank != "0"), None)
+        if rank:
+            message = (
+                f"Rank {rank} logs commits ({ran.topology}). Expected: rank 0 logs each of them, and no other rank."
+            )
+            return Finding(message, line)
         again = [second for first, second in pairwise(found) if second <= first]
         if len(again) > 1:  # one may be logged twice, if rank 0 is lost right after it
             epoch, seen = again[0]
@@ -192,9 +196,12 @@ def _failed(ran: ElasticRank, what: str, source: Source) -> Finding | None:
 
 
 def _said(ran: ElasticRank) -> str:
-    """Return the last error of Python's that a rank printed, or else the end of what was printed, as a sentence."""
+    """Return an error of Python's that a rank printed, or else the end of what was printed, as a sentence.
+
+    It is the first one where the training never began, and the last one where it continued before.
+    """
     errors = ERROR.findall(ran.stdout)
-    text = errors[-1] if errors else ran.stdout.strip()
+    text = errors[0 if ran.facts.happened is None else -1] if errors else ran.stdout.strip()
     return f" It printed: {text[-LAST:]}" if text else ""
 
 

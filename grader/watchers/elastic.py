@@ -3,8 +3,8 @@
 What counts is seen from outside: the ranks on each host by their processes, what the hosts receive by the counters of
 their interfaces, and how the training ends. Which images the weights were trained on is seen from the model that it
 saves. Each image lights pixels that no other image does, and the weights of a pixel change only by the steps with its
-image in them. The judge draws the weights to start from, and the learning rate is small. So how far those weights
-moved says how often an image was used.
+image in them and, by a little momentum, in those right after. The judge draws the weights to start from, and the
+learning rate is small. So how far those weights moved says how often an image was used.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from grader.watchers.clock import Clock
 
 IMAGES, PIXELS, CLASSES = 240, 3, 10  # pixels that each image has to itself
 WIDTH = 512  # of the hidden layer
-BATCH, RATE = 4, 4e-4  # for the program; the rate is that of one rank
+BATCH, RATE, MOMENTUM = 4, 4e-4, 0.08  # for the program; the rate is that of one rank
 SPEED = "100mbit"  # of the network: it makes a step long enough for something to happen in mid-epoch
 STARTED = 45  # seconds of a Clock until the ranks train
 LATEST = 45  # seconds of a Clock from what happens to a host to the end of the training
@@ -108,8 +108,8 @@ class _Watched:
         """Start the training on the head, and read what it prints."""
         ranks = sum(slots for host, slots in self.scenario.slots.items() if host != self.scenario.joins)
         program = [sys.executable, str(self.script), "--log-dir", "/shared/logs", "--data-dir", "/shared/data"]
-        program += ["--weights", "/shared/weights.npz", "--momentum", "0", "--base-lr", str(RATE)]
-        program += ["--batch-size", str(BATCH), "--commit-steps", str(self.scenario.commit)]
+        program += ["--weights", "/shared/weights.npz", "--momentum", str(MOMENTUM)]
+        program += ["--base-lr", str(RATE), "--batch-size", str(BATCH), "--commit-steps", str(self.scenario.commit)]
         program += ["--epochs", str(self.scenario.epochs)]
         launcher = ["bash", f"{SOLUTIONS}/hosts/launch_elastic.sh", "/cluster/hostfile", "-np", str(ranks)]
         launcher += ["--min-np", "1", "--max-np", "3", "--network-interfaces", "eth0"]
@@ -215,7 +215,8 @@ class _Images:
         error[np.arange(IMAGES), self.labels] -= 1
         gradient = (error @ self.output.T) * (lit > 0)
         along = (moved[self.pixels].mean(axis=1) * gradient).sum(axis=1) / (gradient**2).sum(axis=1)
-        return [round(float(each), 3) for each in -along * BATCH / RATE]
+        steps = RATE / (1 - MOMENTUM)  # how far a use moves weights in its own step and in those after it, together
+        return [round(float(each), 3) for each in -along * BATCH / steps]
 
 
 def _hidden_weights(path: Path) -> np.ndarray:

@@ -693,6 +693,35 @@ REASONS: dict[int, dict[str, tuple[Change, ...]]] = {
             ),
         ),
     },
+    20: {
+        "A number of steps, or of images, is never beyond these limits": (
+            (
+                "if step % args.commit_steps == 0 or state.seen == len(images):",
+                "if step % args.commit_steps <= 0 or state.seen == len(images):",
+            ),
+            (
+                "if step % args.commit_steps == 0 or state.seen == len(images):",
+                "if step % args.commit_steps == 0 or state.seen >= len(images):",
+            ),
+            ("if hvd.rank() == 0:", "if hvd.rank() <= 0:"),
+        ),
+        "The rate is set at the beginning of train": (
+            (
+                "optimizer = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum)",
+                "optimizer = tf.keras.optimizers.SGD(momentum=args.momentum)",
+            ),
+        ),
+        "The second call does what is done already": (
+            ("optimizer.learning_rate.assign(rate)", "(twice)"),
+            ("state.commit()", "(twice)"),
+        ),
+        "Nothing depends on the error's text": (
+            ("raise HorovodInternalError(error) from error", "raise HorovodInternalError() from error"),
+        ),
+        "For most of these errors, Horovod does the same by itself; which one a lost rank leads to is chance": (
+            ("raise HorovodInternalError(error) from error", "raise error from error"),
+        ),
+    },
 }
 
 EQUIVALENTS: dict[tuple[int, str, str], str] = {

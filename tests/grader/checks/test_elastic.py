@@ -81,6 +81,13 @@ LOG = trained("joins").commits
         (checks.grows, "joins", {"ended_for": "time", "exit_status": 1}, "did not end"),
         (checks.rate, "dies", {"uses": [3.5] * 120 + [4.0] * 120}, "120 of 240 images moved the weights 3.50 times as"),
         (checks.rate, "joins", {"uses": [1.5] * 240}, "240 of 240 images moved the weights 1.50 times as far"),
+        (checks.rate, "dies", {"uses": [2.76] * 240}, "Expected: 3 times, once per epoch, with --momentum, and at a"),
+        (
+            checks.commits,
+            "joins",
+            {"stdout": "[0]<stdout>:Size 2\n[1]<stdout>:Epoch 1/3: loss 2.3 in its last step\n"},
+            "Rank 1 logs commits (2 hosts, and a third one joins). Expected: rank 0 logs each of them, and no other",
+        ),
         (
             checks.once,
             "dies",
@@ -122,16 +129,18 @@ def test_a_training_that_exchanges_nothing_is_no_training(ended, how):
         finding = found(check, cluster.name, happened=None)
         assert finding.untold
         assert finding.message == f"Not checked: the ranks exchange no gradients ({cluster.description})."
-    runs = solved()
-    ran = runs.topologies["joins"][0]
-    ran.facts.happened, ran.stdout = None, "NameError: name 'state' is not defined"
-    for field, value in ended.items():
-        setattr(ran, field, value)
-    outcome = checks.ended(runs, 20, 60, SOURCE.text)
-    assert outcome.status == "failed" and outcome.message == (
-        f"The ranks exchange no gradients ({checks.JOINS.description}): the training {how}, before a host could join. "
-        "It printed: NameError: name 'state' is not defined"
-    )
+    for name, what in (("joins", "join"), ("dies", "die")):
+        runs = solved()
+        (ran,) = (runs.topologies | runs.reserved)[name]
+        ran.facts.happened = None
+        ran.stdout = "[1]<stderr>:NameError: name 'state' is not defined\n[0]<stderr>:UnknownError: the other one\n"
+        for field, value in ended.items():
+            setattr(ran, field, value)
+        outcome = checks.ended(runs, 20, 60, SOURCE.text)
+        assert outcome.status == "failed" and outcome.message == (
+            f"The ranks exchange no gradients ({CLUSTERS[name].description}): the training {how}, before a host could "
+            f"{what}. It printed: NameError: name 'state' is not defined"
+        )
 
 
 def test_a_rank_on_a_host_of_no_ones_is_for_a_person():

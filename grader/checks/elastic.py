@@ -25,7 +25,8 @@ DIES = cluster("elastic", "dies", "2 hosts with 2 and 1 slots, and the second on
 
 NEAR = 0.12  # how far a number of uses may be from a whole one
 NO_GRADIENTS = "Not checked: the ranks exchange no gradients ({})."
-EPOCH_ENDS = re.compile(r"^\[(\d+)\]<stdout>:Epoch \d", re.M)  # printed by the program's log(), with the rank
+# What the program's log() prints at the end of an epoch, with the rank that does.
+EPOCH_ENDS = re.compile(r"^\[(\d+)\]<stdout>:Epoch \d+/\d+: loss [\d.]+ in its last step$", re.M)
 LAST = 400  # characters of what was printed last
 ERROR = re.compile(r"\[\d+\]<stderr>:((?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*)")
 

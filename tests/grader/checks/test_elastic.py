@@ -143,6 +143,10 @@ def test_a_training_that_exchanges_nothing_is_no_training(ended, how):
         )
 
 
+def test_a_rank_that_prints_text_of_its_own_logs_nothing():
+    assert not found(checks.commits, "joins", stdout="[1]<stdout>:Epoch 1 begins\n[1]<stdout>:Epoch 1/3\n")
+
+
 def test_a_rank_on_a_host_of_no_ones_is_for_a_person():
     presence = [Presence(1.0, BEFORE["dies"]), Presence(20.0, {"head": 1})]
     finding = found(checks.survives, "dies", presence=presence)

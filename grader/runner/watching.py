@@ -23,7 +23,7 @@ from grader.budget import Budget
 from grader.facts import Answer, Result
 from grader.job import Topology, Watch
 from grader.runner import sandbox
-from grader.watchers.clock import BUSY
+from grader.watchers.clock import STARVED
 
 # Of the project's own code: what makes hosts, and what watches them.
 READABLE = (
@@ -40,9 +40,7 @@ LONGER = 1.5  # times the seconds of other scripts: hosts have to start, and a s
 REAPER = sys.executable, "-m", "course.internal.reaper"
 JOB, CLOCK = "job.json", "clock"
 PULSE = 0.25  # seconds between looks at time and memory
-# Of all time, what counts at least, and by how much more than counts what does not may be before the machine is too
-# busy: then a script that needs half of its time where it has all cores is never called late.
-SLOWEST, STARVED = 0.25, 1.5
+SLOWEST = 0.25  # of all time, what counts at least
 
 
 class WatchError(Exception):
@@ -94,7 +92,7 @@ class _Watcher:
             self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grader-watched-")))
             self.said, self.complained = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
             (self.folder / JOB).write_bytes(msgspec.json.encode(self.job))
-            self.tell("0")
+            self.tell(Budget())
             inside = _sandbox(self.folder, self.number, self.data_folder) if self.sandboxed else []
             files = f"{self.folder}/{JOB}", f"{self.folder}/{CLOCK}"
             self.process = subprocess.Popen(
@@ -118,10 +116,10 @@ class _Watcher:
         self.process.stdin.close()
         self.process.wait()
 
-    def tell(self, time: str) -> None:
+    def tell(self, budget: Budget) -> None:
         """Tell it the time: see grader.watchers.clock."""
         new = self.folder / f"{CLOCK}.new"
-        new.write_text(time)
+        new.write_text(f"{budget.had} {budget.lost}")
         new.rename(self.folder / CLOCK)
 
     def processes(self) -> list[psutil.Process]:
@@ -157,15 +155,14 @@ def _await(watchers: Sequence[_Watcher], seconds: float) -> None:
     while running := [watcher for watcher in watchers if watcher.process.poll() is None]:
         processes = [watcher.processes() for watcher in running]
         budget.look(process.pid for those in processes for process in those)
-        busy = budget.lost > STARVED * budget.had
-        if budget.had > seconds and busy:
+        if budget.had > seconds and budget.lost > STARVED * budget.had:
             raise WatchError("The machine is too busy with other programs to run hosts on it: judge it again.")
         if budget.had > seconds:
             raise LateError(f"It did not end within {seconds:g} s.")
         if any(sum(map(_memory, those)) > MEMORY for those in processes):
             raise LateError("Its processes together took too much memory.")
         for watcher in running:
-            watcher.tell(f"{budget.had} {BUSY if busy else ''}")
+            watcher.tell(budget)
         with contextlib.suppress(subprocess.TimeoutExpired):
             running[0].process.wait(PULSE)
 

@@ -26,6 +26,7 @@ WRONG = (
     _wrong("no commit", "grows", ("                state.commit()\n", "")),
     _wrong("the rate is that of one rank", "rate", (ASSIGN, "")),
     _wrong("the rate is set once", "rate", (RATE, ""), (RUN, _ONCE)),
+    _wrong("rank 0 alone sets the rate", "rate", (ASSIGN, f"    if hvd.rank() == 0:\n    {ASSIGN}")),
     _wrong("the rate follows the local size", "rate", (RATE, RATE.replace("hvd.size()", "hvd.local_size()"))),
     _wrong("an epoch begins anew", "once", ("range(state.seen, len(images)", "range(0, len(images)")),
     _wrong("each call begins its epoch anew", "once", (RATE, _ANEW)),

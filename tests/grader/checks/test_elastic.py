@@ -9,8 +9,8 @@ from grader.runs import Rank, Runs
 from grader.seen import ElasticFacts, Logged, Presence
 
 SOURCE = reading.read(get(20).solution.read_text())
-BEFORE = {"joins": {"onyx": 1, "mica": 1}, "dies": {"opal": 2, "jade": 1}}
-AFTER = {"joins": {"onyx": 1, "mica": 1, "ruby": 1}, "dies": {"opal": 2}}
+BEFORE = {"joins": {"onyx": 1, "mica": 1}, "dies": {"opal": 1, "jade": 2}}
+AFTER = {"joins": {"onyx": 1, "mica": 1, "ruby": 1}, "dies": {"jade": 2}}
 CLUSTERS = {"joins": checks.JOINS, "dies": checks.DIES}
 USES = [2.99] * 200 + [3.01] * 40
 
@@ -101,8 +101,8 @@ LOG = trained("joins").commits
             checks.commits,
             "dies",
             {"commits": [each for each in LOG for _ in range(2)]},
-            "commits.csv has a line of epoch 1 after 48 images where it had got that far before (2 hosts with 2 and 1 "
-            "slots, and the second one dies). Expected: each commit once, logged by rank 0 alone.",
+            "commits.csv has a line of epoch 1 after 48 images where it had got that far before (2 hosts with 1 and 2 "
+            "slots, and the first one, with rank 0, dies). Expected: each commit once, logged by rank 0 alone.",
         ),
         (
             checks.commits,

@@ -1,5 +1,8 @@
 """What a watcher reads off the model and the log that an elastic training leaves."""
 
+import os
+import subprocess
+import sys
 import zipfile
 
 import h5py
@@ -84,3 +87,13 @@ def test_lines_of_another_form_are_not_read(tmp_path):
     assert elastic._commits(log) == []
     log.write_bytes(b"1.5,2,0,8,0.5\n1.6,2,0,-1,0.5\n1.7,3,1,16,nan\nfree text\n1.8,3,1,24,0.1\n")
     assert elastic._commits(log) == [Logged(2, 0, 8), Logged(3, 1, 16)]
+
+
+def test_the_host_that_dies_is_that_of_rank_0():
+    scenario = elastic.SCENARIOS["dies"]
+    number = "import sys; from horovod.runner.elastic.discovery import HostManager as manager;"
+    number += "print(*manager.order_available_hosts({*sys.argv[1:]}, []))"
+    command = [sys.executable, "-c", number, *scenario.slots]
+    variables = {**os.environ, "PYTHONHASHSEED": elastic.HASH_SEED}
+    ran = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+    assert ran.stdout.split()[0] == scenario.dies

@@ -50,6 +50,7 @@ part.ended = ended
     clusters=(JOINS, DIES),
     asks=(
         "again from the last commit when a rank is lost",
+        "When a step raises `tf.errors.UnknownError`, raise `HorovodInternalError` instead",
         "the training continues with the ranks that are left",
     ),
     hint="hvd.elastic.run calls the function again after HorovodInternalError, and after no other error.",
@@ -60,7 +61,8 @@ def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Findin
     what = f"A host died in mid-epoch ({ran.topology})"
     if ran.facts.happened is None:
         return Finding(NO_GRADIENTS.format(ran.topology), untold=True)
-    failed = _failed(ran, what, source)
+    ends = source.line_of("train" if source.line_of("HorovodInternalError") else "train_step")
+    failed = _failed(ran, what, source, ends)
     if failed:
         return failed
     left = ran.facts.presence[-1:] and [each for each in ran.facts.presence if each.seconds > ran.facts.happened]
@@ -89,7 +91,7 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
     if new := _missing(ran, solution):
         message = f"{what}, and no rank started on {new}. Expected: one, after the next commit."
         return Finding(message, source.line_of("commit", "run"))
-    failed = _failed(ran, what, source)
+    failed = _failed(ran, what, source, source.line_of("train"))
     if failed:
         return failed
     if ran.facts.received < solution.facts.received / 2:
@@ -180,14 +182,14 @@ def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding
     return None
 
 
-def _failed(ran: ElasticRank, what: str, source: Source) -> Finding | None:
-    """Return why a training has left no model, if so."""
+def _failed(ran: ElasticRank, what: str, source: Source, ends: int | None) -> Finding | None:
+    """Return why a training has left no model, if so; the line is where an error ends it."""
     said = _said(ran)
     if ran.ended_for:
         return Finding(f"{what}, and the training did not end: it was ended {_later(ran)} later.{said}")
     if ran.exit:
         message = f"{what}, and the training ended with status {ran.exit}, {_later(ran)} later. Expected: it continues."
-        return Finding(message + said, source.line_of("elastic", "train"))
+        return Finding(message + said, ends)
     if not ran.facts.uses:
         message = (
             f"{what}, and the training ended without a model that can be read. Expected: model.keras in --log-dir."

@@ -10,7 +10,9 @@ learning rate is small. So how far those weights moved says how often an image w
 import contextlib
 import csv
 import gzip
+import os
 import re
+import shutil
 import struct
 import sys
 import threading
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
+import horovod
 import numpy as np
 import psutil
 
@@ -42,6 +45,8 @@ PULSE = 0.1  # seconds between looks
 HASH_SEED = "0"  # of horovodrun, which numbers hosts in the order of a set
 OUTPUT = 20_000  # characters of what is printed
 LARGEST = 50 * 2**20  # bytes of a saved model
+# By this, Horovod takes an error of a step for that of a lost rank. Some of these errors lack it; on the hosts, all do.
+KNOWN = "'HorovodAllreduce' in e.message"
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,8 @@ class Scenario:
 
 
 SCENARIOS = {
-    # With HASH_SEED, the host that dies is that of rank 0.
-    "dies": Scenario({"opal": 1, "jade": 2}, dies="opal", received=25, patience=12, commit=4, epochs=2),
+    # With HASH_SEED, the host that dies is that of rank 0. It dies between two commits, and in the middle of a step.
+    "dies": Scenario({"opal": 1, "jade": 2}, dies="opal", received=28, patience=12, commit=4, epochs=2),
     "joins": Scenario({"onyx": 1, "mica": 1, "ruby": 1}, joins="ruby", received=10, patience=30, commit=3, epochs=3),
 }
 
@@ -106,6 +111,7 @@ class _Watched:
         self.stays = next(host for host in scenario.slots if host not in (scenario.dies, scenario.joins))
         self.images = _Images()
         self.images.write(cluster.shared)
+        _write_horovod(cluster.shared / "python")
         self.before = 0
 
     def start(self) -> None:
@@ -118,6 +124,8 @@ class _Watched:
         launcher = ["bash", f"{SOLUTIONS}/hosts/launch_elastic.sh", "/cluster/hostfile", "-np", str(ranks)]
         launcher += ["--min-np", "1", "--max-np", "3", "--network-interfaces", "eth0"]
         variables = {"HOROVOD_GLOO_TIMEOUT_SECONDS": f"{self.patience:.0f}", "PYTHONHASHSEED": HASH_SEED}
+        variables["PYTHONPATH"] = os.pathsep.join(["/shared/python", self.cluster.variables["PYTHONPATH"]])
+        variables["LD_LIBRARY_PATH"] = f"{sys.prefix}/lib"  # where that Horovod finds MPI
         self.began = time.monotonic()
         self.process: Reaped = self.cluster.start([*launcher, *program], variables=variables)
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -227,6 +235,17 @@ class _Images:
         along = (moved[self.pixels].mean(axis=1) * gradient).sum(axis=1) / (gradient**2).sum(axis=1)
         steps = RATE / (1 - MOMENTUM)  # how far a use moves weights in its own step and in those after it, together
         return [round(float(each), 3) for each in -along * BATCH / steps]
+
+
+def _write_horovod(folder: Path) -> None:
+    """Write a Horovod into a folder that takes no error of a step for that of a lost rank by itself."""
+    package = Path(horovod.__file__).parent
+    shutil.copytree(package, folder / package.name, copy_function=os.symlink)
+    elastic = folder / package.name / "tensorflow" / "elastic.py"
+    text = elastic.read_text()
+    assert KNOWN in text
+    elastic.unlink()
+    elastic.write_text(text.replace(KNOWN, "False"))
 
 
 def _hidden_weights(path: Path) -> np.ndarray:

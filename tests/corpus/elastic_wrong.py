@@ -15,6 +15,8 @@ _IGNORED = """            try:
                 break
 """
 
+_STEP_ALONE = "            loss = train_step(images[mine], labels[mine], weight)\n"
+
 _ONCE = f"rate = args.base_lr * hvd.size()\noptimizer.learning_rate.assign(rate)\n\n\n{RUN}"
 
 _ANEW = f"    state.seen = 0\n{RATE}"
@@ -23,6 +25,10 @@ WRONG = (
     Variant("nothing was done", 20, (), 20, base="hosts/fashion_mnist_elastic_starter.py", check="survives"),
     _wrong("the function is called once", "survives", (RUN, "")),
     _wrong("a failed step ends the epoch", "survives", (STEP, _IGNORED)),
+    _wrong("the error of a step stays what it is", "survives", (STEP, _STEP_ALONE)),
+    _wrong(
+        "the error of a step is raised again", "survives", ("raise HorovodInternalError(error) from error", "raise")
+    ),
     _wrong("no commit", "grows", ("                state.commit()\n", "")),
     _wrong("the rate is that of one rank", "rate", (ASSIGN, "")),
     _wrong("the rate is set once", "rate", (RATE, ""), (RUN, _ONCE)),

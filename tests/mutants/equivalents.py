@@ -718,8 +718,31 @@ REASONS: dict[int, dict[str, tuple[Change, ...]]] = {
         "Nothing depends on the error's text": (
             ("raise HorovodInternalError(error) from error", "raise HorovodInternalError() from error"),
         ),
-        "For most of these errors, Horovod does the same by itself; which one a lost rank leads to is chance": (
-            ("raise HorovodInternalError(error) from error", "raise error from error"),
+        "The condition holds already: rank 0 is the first rank of its host": (
+            ("if hvd.rank() == 0:", "(under `if hvd.rank() == 0:`)"),
+            ("if hvd.rank() == 0:", "(under `if hvd.local_rank() == 0:`)"),
+            ("log(state, loss)", "(under `if hvd.local_rank() == 0:`)"),
+        ),
+        "The other ranks of the host fail at the next commit, and receive the state of rank 0, which is no such rank": (
+            ("raise HorovodInternalError(error) from error", "(under `if hvd.local_rank() == 0:`)"),
+        ),
+        "The two do not depend on each other": (
+            (
+                "optimizer = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum)",
+                '(above `model = tf.keras.Sequential([tf.keras.layers.Dense(512, activation="relu"), tf.keras.layers.Dense(10)])`)',
+            ),
+            (
+                "optimizer = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum)",
+                "(above `if args.weights:`)",
+            ),
+            (
+                "optimizer = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum)",
+                "(above `model.build((None, images.shape[1]))`)",
+            ),
+            ("optimizer.learning_rate.assign(rate)", "(below `if hvd.rank() == 0:`)"),
+        ),
+        "After an error, the number of images seen is that of the last commit": (
+            ("try:", "(below `state.seen = start + len(chosen)`)"),
         ),
     },
 }

@@ -117,6 +117,18 @@ def test_a_finding_says_what_was_seen(check, name, changes, said):
     assert finding and said in finding.message and not finding.unclear and not finding.untold
 
 
+def test_where_an_error_stays_what_it_is_the_step_is_at_fault():
+    runs = solved()
+    (ran,) = runs.reserved["dies"]
+    ran.exit = 1
+    for text, at in (
+        (SOURCE.text, "train(hvd"),
+        (SOURCE.text.replace("raise Horovod", "pass  #"), "loss = train_step"),
+    ):
+        finding = checks.survives(runs, solved(), reading.read(text))
+        assert text.splitlines()[finding.line - 1].strip().startswith(at)
+
+
 @pytest.mark.parametrize(
     ("ended", "how"),
     [

@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import h5py
+import horovod
 import numpy as np
 import pytest
 
@@ -97,3 +99,13 @@ def test_the_host_that_dies_is_that_of_rank_0():
     variables = {**os.environ, "PYTHONHASHSEED": elastic.HASH_SEED}
     ran = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     assert ran.stdout.split()[0] == scenario.dies
+
+
+def test_on_the_hosts_horovod_does_not_know_the_error_of_a_step(tmp_path):
+    elastic._write_horovod(tmp_path)
+    path = "tensorflow/elastic.py"
+    ours, original = (folder / path for folder in (tmp_path / "horovod", Path(horovod.__file__).parent))
+    assert original.read_text().replace("'HorovodAllreduce' in e.message", "False") == ours.read_text()
+    assert "HorovodAllreduce" not in ours.read_text()
+    other = tmp_path / "horovod" / "tensorflow" / "mpi_ops.py"
+    assert other.is_symlink() and other.exists()

@@ -16,7 +16,7 @@ from grader.report.data import Outcome
 from grader.runner import reading
 from grader.runner.reading import Source
 from grader.runs import ElasticRank, ElasticRuns
-from grader.seen import ElasticFacts
+from grader.seen import ElasticFacts, Logged
 
 part = Part("fashion_mnist_elastic.py", "hosts/fashion_mnist_elastic.py", ElasticFacts, read=reading.read)
 
@@ -175,11 +175,34 @@ def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding
                 f"commits.csv has a line of epoch {epoch + 1} after {seen} images where it had got that far before "
             )
             return Finding(f"{message}({ran.topology}). Expected: each commit once, logged by rank 0 alone.", line)
+        if len(found) > len(solution) * 3 / 2:
+            message = f"commits.csv has {len(found)} lines ({ran.topology}). Expected: some {len(solution)}, one for "
+            return Finding(f"{message}each commit, and none for the other steps.", line)
+        if ran is of(runs, JOINS) and (late := _unlogged(ran, of(expected, JOINS))):
+            message = (
+                f"commits.csv has no line for a commit of epoch {late.epoch + 1}, before the one after {late.seen} "
+            )
+            message += f"images ({ran.topology}). Expected: one for each, also for that in which a host joins."
+            return Finding(message, line)
         ends = {place for place in solution if place[1] == max(seen for _, seen in solution)}
         if not ends <= set(found):
             message = f"commits.csv has no commit at the end of {len(ends - set(found))} epochs ({ran.topology})."
             return Finding(f"{message} Expected: one at the end of each.", line)
     return None
+
+
+def _unlogged(ran: ElasticRank, solution: ElasticRank) -> Logged | None:
+    """Return the first line before which more images were seen than the solution sees with as many ranks."""
+    most: dict[int, int] = {}
+    for each, images in _between(solution):
+        most[each.ranks] = max(images, most.get(each.ranks, 0))
+    return next((each for each, images in _between(ran) if images > most.get(each.ranks, images)), None)
+
+
+def _between(ran: ElasticRank) -> list[tuple[Logged, int]]:
+    """Return each line of commits.csv, with the number of images since the one before, or the epoch's beginning."""
+    pairs = pairwise([Logged(0, 0, 0), *ran.facts.commits])
+    return [(each, each.seen - (before.seen if before.epoch == each.epoch else 0)) for before, each in pairs]
 
 
 def _failed(ran: ElasticRank, what: str, source: Source, ends: int | None) -> Finding | None:

@@ -1,6 +1,6 @@
 """Wrong scripts of step 20, elastic training: each has one mistake that learners make."""
 
-from tests.corpus.elastic_passages import ASSIGN, RATE, RUN, SEEN, SHUFFLE, STEP
+from tests.corpus.elastic_passages import ASSIGN, COMMIT, RATE, RUN, SEEN, SHUFFLE, STEP
 from tests.corpus.variant import Variant
 
 
@@ -16,6 +16,17 @@ _IGNORED = """            try:
 """
 
 _STEP_ALONE = "            loss = train_step(images[mine], labels[mine], weight)\n"
+
+_LATE = """            if step % args.commit_steps == 0 or state.seen == len(images):
+                state.commit()
+                if hvd.rank() == 0:
+                    log(state, loss)
+"""
+_EACH = """            if hvd.rank() == 0:
+                log(state, loss)
+            if step % args.commit_steps == 0 or state.seen == len(images):
+                state.commit()
+"""
 
 _ONCE = f"rate = args.base_lr * hvd.size()\noptimizer.learning_rate.assign(rate)\n\n\n{RUN}"
 
@@ -51,6 +62,8 @@ WRONG = (
             "                log(state, loss)",
         ),
     ),
+    _wrong("each commit is logged after it is made", "commits", (COMMIT, _LATE)),
+    _wrong("each step is logged", "commits", (COMMIT, _EACH)),
     _wrong(
         "no commit at the end of an epoch",
         "commits",

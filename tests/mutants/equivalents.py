@@ -737,6 +737,10 @@ REASONS: dict[int, dict[str, tuple[Change, ...]]] = {
             ),
             (
                 "optimizer = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum)",
+                "(above `hvd.init()`)",
+            ),
+            (
+                "optimizer = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum)",
                 "(above `model.build((None, images.shape[1]))`)",
             ),
             ("optimizer.learning_rate.assign(rate)", "(below `if hvd.rank() == 0:`)"),

@@ -95,6 +95,18 @@ LOG = trained("joins").commits
             "20 of 240 images were used more than 3",
         ),
         (checks.once, "joins", {"uses": [2.0] * 1 + [3.0] * 239}, "and 1 less often"),
+        (
+            checks.commits,
+            "joins",
+            {"commits": LOG[:1] + LOG[2:]},
+            "no line for a commit of epoch 1, before the one after 144 images (2 hosts, and a third one joins)",
+        ),
+        (
+            checks.commits,
+            "joins",
+            {"commits": [Logged(2, epoch, seen) for epoch in range(3) for seen in range(12, 241, 12)]},
+            "commits.csv has 60 lines (2 hosts, and a third one joins). Expected: some 15, one for each commit",
+        ),
         (checks.commits, "joins", {"commits": LOG[4::5]}, "commits.csv has 3 lines"),
         (checks.commits, "joins", {"commits": []}, "commits.csv has 0 lines"),
         (

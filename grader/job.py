@@ -158,8 +158,7 @@ class Watch(msgspec.Struct):
 
     watcher: str  # a module of grader.watchers
     scenario: str  # the name of the topology
-    name: str  # of the script's file
-    script: str  # its text
+    name: str  # of the script's file, which is in the job's folder
 
 
 def flags(**values: object) -> tuple[str, ...]:

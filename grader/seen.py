@@ -92,6 +92,7 @@ class ElasticFacts(Struct, forbid_unknown_fields=True):
     happened: float | None = None  # when the host died or came; None: there was no training that it could happen to
     received: int = 0  # bytes on the first host after that
     seconds: float = 0.0  # of the whole training
+    logged: int = 0  # commits by then
     commits: list[Logged] = []  # untrusted
     uses: list[float] = []  # of each image, in the model that was saved; empty: none was
     error: Error | None = None

@@ -178,6 +178,15 @@ def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding
         if len(found) > len(solution) * 3 / 2:
             message = f"commits.csv has {len(found)} lines ({ran.topology}). Expected: some {len(solution)}, one for "
             return Finding(f"{message}each commit, and none for the other steps.", line)
+        logged = of(expected, _cluster(ran)).facts.logged
+        if ran.facts.logged < logged - 1:
+            message = f"commits.csv had {ran.facts.logged} lines when a host "
+            message += f"{'died' if ran is of(runs, DIES) else 'came'} ({ran.topology}). Expected: some {logged}, each "
+            return Finding(f"{message}from before its commit.", line)
+        if ran is of(runs, DIES) and (back := _gone_back(found)):
+            message = f"A host died ({ran.topology}), and the next line of commits.csv is of epoch {back[0] + 1} after "
+            message += f"{back[1]} images, where it had got further two lines before. Expected: the training continues "
+            return Finding(f"{message}from the last commit.", line)
         if ran is of(runs, JOINS) and (late := _unlogged(ran, of(expected, JOINS))):
             message = (
                 f"commits.csv has no line for a commit of epoch {late.epoch + 1}, before the one after {late.seen} "
@@ -189,6 +198,15 @@ def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding
             message = f"commits.csv has no commit at the end of {len(ends - set(found))} epochs ({ran.topology})."
             return Finding(f"{message} Expected: one at the end of each.", line)
     return None
+
+
+def _gone_back(places: list[tuple[int, int]]) -> tuple[int, int] | None:
+    """Return the first place, an epoch and images seen in it, where training had got further two lines before.
+
+    One line may be without its commit, if rank 0 is lost in between.
+    """
+    places = list(dict.fromkeys(places))
+    return next((third for first, _, third in zip(places, places[1:], places[2:], strict=False) if third < first), None)
 
 
 def _unlogged(ran: ElasticRank, solution: ElasticRank) -> Logged | None:

@@ -21,6 +21,7 @@ from grader.checks.on_hosts import (
     said,
 )
 from grader.checks.part import Finding, Part
+from grader.job import Topology
 from grader.report.data import Outcome
 from grader.runner import shell
 from grader.runner.reading import Source
@@ -34,6 +35,7 @@ FAILING = cluster("launch_script", "failing", "2 hosts, on one of which a rank f
 UNSHARED = cluster("launch_script", "unshared", "2 hosts, one of which has not mounted the shared folder", 2)
 FULL = cluster("launch_script", "full", "2 hosts, one of which has a full disk", 2)
 CUT = cluster("launch_script", "cut", "2 hosts, one of which loses its cable", 2)
+CUT_FIRST = cluster("launch_script", "cut_first", "2 hosts, of which the other one loses its cable", 2)
 
 LATEST = 30  # seconds in which a host that is lost has to be noticed
 
@@ -72,7 +74,7 @@ def _no_rank(ran: LaunchRank) -> Finding | None:
 @part.check(
     18,
     points=2,
-    clusters=(UNEVEN, FAILING, UNSHARED, FULL, CUT),
+    clusters=(UNEVEN, FAILING, UNSHARED, FULL, CUT, CUT_FIRST),
     asks=("Start as many ranks on each host as it has slots",),
     hint="mpirun reads the slots from the file that --hostfile names, but not every comment in it.",
 )
@@ -209,24 +211,27 @@ def status(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
 )
 def lost(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """A host that no longer answers is named, and the ranks on the others end."""
-    ran = of(runs, CUT)
-    gone = of(expected, CUT).facts.named[-1]
+    return _lost(runs, expected, source, CUT) or _lost(runs, expected, source, CUT_FIRST)
+
+
+def _lost(runs: LaunchRuns, expected: LaunchRuns, source: Source, where: Topology) -> Finding | None:
+    """Return a Finding where the lost host of a cluster is not named, or ranks on the other one do not end."""
+    ran = of(runs, where)
+    gone = of(expected, where).facts.named[-1]
+    what = f"The cable of {gone} was pulled"
     if not ran.facts.met:
         return Finding(f"Not checked: the ranks never exchanged data ({ran.topology}).", untold=True)
     line = source.line_of("kill", "timeout", *MPIRUN)
     if ran.ended_for or ran.facts.seconds is None:
-        message = f"The cable of {gone} was pulled, and the script still runs {LATEST} s later."
-        return Finding(f"{message} Expected: it names {gone}, and ends.", line)
+        message = f"{what}, and the script still runs {LATEST} s later. Expected: it names {gone}, and ends."
+        return Finding(message, line)
     if not ran.exit:
-        return Finding(
-            f"The cable of {gone} was pulled, and the script ends with status 0. Expected: another status.", line
-        )
+        return Finding(f"{what}, and the script ends with status 0. Expected: another status.", line)
     if ran.facts.named != [gone]:
         others = " and ".join(name for name in ran.facts.named if name != gone)
         printed = f"{others} as well" if gone in ran.facts.named else others or "no host's name"
-        message = f"The cable of {gone} was pulled, and the script prints {printed}. Expected: {gone}, the lost host."
-        return Finding(message, line)
-    return _left(ran, f"The cable of {gone} was pulled")
+        return Finding(f"{what}, and the script prints {printed}. Expected: {gone}, the lost host.", line)
+    return _left(ran, what)
 
 
 def _left(ran: LaunchRank, what: str) -> Finding | None:

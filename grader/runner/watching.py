@@ -84,7 +84,7 @@ class _Watcher:
     def __init__(self, topology: Topology, number: int, script: str, name: str, data_folder: Path, sandboxed: bool):
         assert topology.watcher
         self.topology, self.number, self.data_folder, self.sandboxed = topology, number, data_folder, sandboxed
-        self.job = Watch(topology.watcher, topology.name, name, script)
+        self.job, self.script = Watch(topology.watcher, topology.name, name), script
 
     def __enter__(self) -> Self:
         """Start it."""
@@ -92,6 +92,8 @@ class _Watcher:
             self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="grader-watched-")))
             self.said, self.complained = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
             (self.folder / JOB).write_bytes(msgspec.json.encode(self.job))
+            (self.folder / self.job.name).write_text(self.script)
+            (self.folder / self.job.name).chmod(0o755)
             self.tell(Budget())
             inside = _sandbox(self.folder, self.number, self.data_folder) if self.sandboxed else []
             files = f"{self.folder}/{JOB}", f"{self.folder}/{CLOCK}"

@@ -10,9 +10,7 @@ learning rate is small. So how far those weights moved says how often an image w
 import contextlib
 import csv
 import gzip
-import os
 import re
-import shutil
 import struct
 import sys
 import threading
@@ -23,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
-import horovod
 import numpy as np
 import psutil
 
@@ -42,11 +39,10 @@ SPEED = "100mbit"  # of the network: it makes a step long enough for something t
 STARTED = 45  # seconds of a Clock until the ranks train
 LATEST = 45  # seconds of a Clock from what happens to a host to the end of the training
 PULSE = 0.1  # seconds between looks
+TRAINING = str(Path(__file__).with_name("training.py"))
 HASH_SEED = "0"  # of horovodrun, which numbers hosts in the order of a set
 OUTPUT = 20_000  # characters of what is printed
 LARGEST = 50 * 2**20  # bytes of a saved model
-# By this, Horovod takes an error of a step for that of a lost rank. Some of these errors lack it; on the hosts, all do.
-KNOWN = "'HorovodAllreduce' in e.message"
 
 
 @dataclass(frozen=True)
@@ -111,21 +107,18 @@ class _Watched:
         self.stays = next(host for host in scenario.slots if host not in (scenario.dies, scenario.joins))
         self.images = _Images()
         self.images.write(cluster.shared)
-        _write_horovod(cluster.shared / "python")
         self.before = 0
 
     def start(self) -> None:
         """Start the training on the head, and read what it prints."""
         ranks = sum(slots for host, slots in self.scenario.slots.items() if host != self.scenario.joins)
-        program = [sys.executable, str(self.script), "--log-dir", "/shared/logs", "--data-dir", "/shared/data"]
-        program += ["--weights", "/shared/weights.npz", "--momentum", str(MOMENTUM)]
+        program = [sys.executable, TRAINING, str(self.script), "--log-dir", "/shared/logs"]
+        program += ["--data-dir", "/shared/data", "--weights", "/shared/weights.npz", "--momentum", str(MOMENTUM)]
         program += ["--base-lr", str(RATE), "--batch-size", str(BATCH), "--commit-steps", str(self.scenario.commit)]
         program += ["--epochs", str(self.scenario.epochs)]
         launcher = ["bash", f"{SOLUTIONS}/hosts/launch_elastic.sh", "/cluster/hostfile", "-np", str(ranks)]
         launcher += ["--min-np", "1", "--max-np", "3", "--network-interfaces", "eth0"]
         variables = {"HOROVOD_GLOO_TIMEOUT_SECONDS": f"{self.patience:.0f}", "PYTHONHASHSEED": HASH_SEED}
-        variables["PYTHONPATH"] = os.pathsep.join(["/shared/python", self.cluster.variables["PYTHONPATH"]])
-        variables["LD_LIBRARY_PATH"] = f"{sys.prefix}/lib"  # where that Horovod finds MPI
         self.began = time.monotonic()
         self.process: Reaped = self.cluster.start([*launcher, *program], variables=variables)
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -137,7 +130,7 @@ class _Watched:
         while not self._over and clock.runs():
             self._look()
             if self._received() > self.scenario.received * 10**6:
-                self.facts.happened = self._seconds
+                self.facts.happened, self.facts.logged = self._seconds, len(self._commits())
                 if self.scenario.dies:
                     self.cluster.kill(self.scenario.dies)
                 if self.scenario.joins:
@@ -164,7 +157,7 @@ class _Watched:
         if status:
             clock.check()
         self.facts.seconds = self._seconds
-        self.facts.commits = _commits(self.cluster.shared / "logs" / "commits.csv")
+        self.facts.commits = self._commits()
         with contextlib.suppress(Exception):  # the file may be none of Keras', and made to break its reader
             self.facts.uses = self.images.uses(self.cluster.shared / "logs" / "model.keras")
         return Result(status, self.ended_for, "", self.printed.decode(errors="replace"), "", self.facts)
@@ -181,6 +174,9 @@ class _Watched:
         while piece := self.process.output.read1(65536):  # type: ignore[attr-defined]
             self.printed = self.printed + piece if len(self.printed) < OUTPUT else self.printed
 
+    def _commits(self) -> list[Logged]:
+        return commits(self.cluster.shared / "logs" / "commits.csv")
+
     def _received(self) -> int:
         return self.cluster.received(self.stays)["eth0"]
 
@@ -190,7 +186,7 @@ class _Watched:
         for host, processes in self.cluster.processes().items():
             for process in processes:
                 with contextlib.suppress(psutil.Error):
-                    found[host] += str(self.script) in process.cmdline()[1:2]
+                    found[host] += process.cmdline()[1:3] == [TRAINING, str(self.script)]
         ranks = {host: number for host, number in found.items() if number}
         if not self.facts.presence or self.facts.presence[-1].ranks != ranks:
             self.facts.presence.append(Presence(self._seconds, ranks))
@@ -237,17 +233,6 @@ class _Images:
         return [round(float(each), 3) for each in -along * BATCH / steps]
 
 
-def _write_horovod(folder: Path) -> None:
-    """Write a Horovod into a folder that takes no error of a step for that of a lost rank by itself."""
-    package = Path(horovod.__file__).parent
-    shutil.copytree(package, folder / package.name, copy_function=os.symlink)
-    elastic = folder / package.name / "tensorflow" / "elastic.py"
-    text = elastic.read_text()
-    assert KNOWN in text
-    elastic.unlink()
-    elastic.write_text(text.replace(KNOWN, "False"))
-
-
 def _hidden_weights(path: Path) -> np.ndarray:
     """Return the weights of the hidden layer of a saved model, as Keras writes it.
 
@@ -270,7 +255,7 @@ def _hidden_weights(path: Path) -> np.ndarray:
     return found[0]
 
 
-def _commits(path: Path) -> list[Logged]:
+def commits(path: Path) -> list[Logged]:
     """Return what a training has logged, up to a line that is of another form."""
     found: list[Logged] = []
     with contextlib.suppress(OSError, ValueError, csv.Error), path.open(errors="replace") as file:

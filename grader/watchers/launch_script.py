@@ -43,13 +43,20 @@ class Scenario:
         slots: of each host, in the order of the hostfile.
         order: what the ranks do when all are up: see grader.watchers.rank. Without one, no rank is waited for.
         network: that tensors are to be exchanged over.
-        fault: what is done to the last host: a method of Cluster. With an order, when all ranks are up.
+        fault: what is done to a host: a method of Cluster. With an order, when all ranks are up.
+        hit: the place of that host among the hosts.
     """
 
     slots: dict[str, int]
     order: str | None = "end"
     network: str = "10.77.0.0/24"
     fault: str | None = None
+    hit: int = -1
+
+    @property
+    def disturbed(self) -> str:
+        """The host that something is done to."""
+        return list(self.slots)[self.hit]
 
 
 SCENARIOS = {
@@ -57,7 +64,9 @@ SCENARIOS = {
     "failing": Scenario({"kim": 1, "lee": 1}, "fail", "10.78.0.0/24"),
     "unshared": Scenario({"otto": 1, "ida": 2}, None, fault="hide_shared"),
     "full": Scenario({"hal": 1, "sue": 1}, None, fault="fill_disk"),
+    # A script that names one of them without looking is right once.
     "cut": Scenario({"ben": 1, "eva": 1}, "wait", fault="pull_cable"),
+    "cut_first": Scenario({"sam": 1, "pia": 1}, "wait", fault="pull_cable", hit=0),
 }
 
 
@@ -143,10 +152,10 @@ class _Watched:
         program.order(self.cluster, SEEN, what)
 
     def disturb(self) -> None:
-        """Do to the last host what the scenario says."""
+        """Do to a host what the scenario says."""
         self.told, self.disturbed = len(self.printed), time.monotonic()
         assert self.scenario.fault
-        getattr(self.cluster, self.scenario.fault)(list(self.scenario.slots)[-1])
+        getattr(self.cluster, self.scenario.fault)(self.scenario.disturbed)
 
     def until_end(self) -> Result:
         """Wait until the script has ended, or end it, and return how it did and what was seen."""
@@ -192,7 +201,7 @@ class _Watched:
 
     def _left(self) -> list[str]:
         """Return what still runs on hosts that can be reached, some seconds after the script has ended."""
-        away = list(self.scenario.slots)[-1] if self.disturbed and self.scenario.order else None
+        away = self.scenario.disturbed if self.disturbed and self.scenario.order else None
         found = [(host, process) for host, process in program.processes(self.cluster) if host != away]
         alive = psutil.wait_procs([process for _, process in found], timeout=LEFT)[1]
         return sorted({host for host, process in found if process in alive})

@@ -45,6 +45,14 @@ def ready(cluster: Cluster, folder: str, run: int = 0) -> int | None:
     return len(sizes) if set(sizes) == {str(len(sizes))} else None  # each of them names this size of the job
 
 
+def digest(cluster: Cluster, folder: str, run: int) -> str:
+    """Return the digest of rank 0's secret in a run, and remove it: no later run is to find it."""
+    file = cluster.shared / folder / f"digest-{run}"
+    text = file.read_text(errors="replace")[: rank.DIGITS] if file.is_file() else ""
+    file.unlink(missing_ok=True)
+    return text
+
+
 def arguments_of_rank(process: psutil.Process, folder: str) -> list[str] | None:
     """Return the arguments of a process that is a rank; None where it is none.
 
@@ -69,6 +77,12 @@ def copied(process: psutil.Process, data: str, cluster: Cluster) -> str:
     if different or missing:
         return "none"
     return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"
+
+
+def has_data(folder: Path) -> bool:
+    """Return whether a file below a folder has the text of one of the data's files in it."""
+    files = [path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return any(text.encode() in found for text in FILES.values() for found in files)
 
 
 def received(cluster: Cluster, hosts: Iterable[str]) -> Counter[str]:

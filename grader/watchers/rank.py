@@ -2,14 +2,16 @@
 
     mpirun ... python rank.py FOLDER [ARGUMENT ...]
 
-Rank 0 sends MEGABYTES to all ranks. Under Slurm, it prints which run of the job this is, from 0, and saves a checkpoint
-in the folder CHECKPOINTS, if there is one: a file whose text is the number of the run. Each rank then writes
-FOLDER/ready-RUN-RANK, and waits for the file FOLDER/go, whose text says how to continue: "end" all, "fail" the last
-rank with status STATUS while the others wait, or "wait". On SIGUSR1, rank 0 saves another checkpoint, with ASKED in its
-name, and all end.
+Rank 0 sends MEGABYTES to all ranks. Under Slurm, it prints which run of the job this is, from 0, with the digest of a
+secret, which it writes to FOLDER/digest-RUN as well. It saves a checkpoint in the folder CHECKPOINTS, if there is one: a
+file whose text is the number of the run. Each rank then writes FOLDER/ready-RUN-RANK, and waits for the file FOLDER/go,
+whose text says how to continue: "end" all, "fail" the last rank with status STATUS while the others wait, or "wait". On
+SIGUSR1, rank 0 saves another checkpoint, with ASKED in its name and the secret in it, and all end.
 """
 
+import hashlib
 import os
+import secrets
 import signal
 import sys
 import time
@@ -20,6 +22,7 @@ from course.internal.mpi import World
 MEGABYTES = 8
 STATUS = 3
 ASKED = "asked"
+DIGITS = 32  # of a digest
 
 asked_to_end = False
 
@@ -41,8 +44,10 @@ def _train(world: World, folder: Path) -> None:
     """Do what a training does, between the start of MPI and its end."""
     world.broadcast(MEGABYTES)
     run = os.environ.get("SLURM_RESTART_COUNT", "0")
+    secret = secrets.token_hex()
     if world.rank == 0 and "SLURM_JOB_ID" in os.environ:
-        print(f"run {run} of the job", flush=True)
+        print(f"run {run} of the job: {digest(secret)}", flush=True)
+        Path(folder, f"digest-{run}").write_text(digest(secret))
         _save(f"checkpoint-{run}", run)
     Path(folder, f"ready-{run}-{world.rank}").write_text(str(world.size))
     go = _order(folder)
@@ -51,7 +56,12 @@ def _train(world: World, folder: Path) -> None:
     while go != "end":
         signal.pause()
     if asked_to_end and world.rank == 0:
-        _save(f"checkpoint-{run}-{ASKED}", run)
+        _save(f"checkpoint-{run}-{ASKED}", secret)
+
+
+def digest(secret: str) -> str:
+    """Return what shows that one knows a secret, without telling it."""
+    return hashlib.sha256(secret.encode()).hexdigest()[:DIGITS]
 
 
 def _save(name: str, text: str) -> None:

@@ -97,6 +97,7 @@ class _Watched:
         self.number = 0
         self.job = Job("PENDING", "", 0, 0)
         self.seen: set[int] = set()  # processes of ranks
+        self.digests: list[str] = []  # of rank 0's secret in each run
         self.ended_for: EndedFor | None = None
         for orders in (ORDERS, OTHERS):
             program.provide(self.cluster, orders)
@@ -151,6 +152,7 @@ class _Watched:
             return ready is not None or self.over or self.job.restarts > number
 
         self._look(run, ORDERS, all_up)
+        self.digests.append(program.digest(self.cluster, ORDERS, number))
 
     def move(self, fault: str) -> bool:
         """End a run of the job by a fault, and return whether another run has begun."""
@@ -180,7 +182,8 @@ class _Watched:
         self.facts.received = dict(self._received() - self.before)
         file = self.cluster.seen_from_outside(HEAD, Path(self.facts.output))
         printed = file.read_text(errors="replace")[-OUTPUT:] if file.is_file() else ""
-        self.facts.printed = [int(run) for run in re.findall(r"run (\d{1,6}) of the job", printed)]
+        found = re.findall(r"run (\d{1,6}) of the job: (\w+)", printed)
+        self.facts.printed = [int(run) for run, digest in found if digest in self.digests[int(run) : int(run) + 1]]
         return Result(self.job.status, self.ended_for, "", printed, "", self.facts)
 
     def _last_state(self) -> str:
@@ -229,10 +232,9 @@ class _Watched:
             time.sleep(0 if enough else PULSE)
 
     def _left(self) -> list[str]:
-        """Return the hosts on whose disks data are left."""
+        """Return the hosts on whose disks data are left, be it in an archive."""
         up = self.cluster.processes()
-        name = Path(next(iter(program.FILES))).name
-        return [host for host in self._hosts() if host in up and any(self.cluster.scratch(host).rglob(name))]
+        return [host for host in self._hosts() if host in up and program.has_data(self.cluster.scratch(host))]
 
     def _hosts(self) -> list[str]:
         return list(self.scenario.slots)
@@ -254,6 +256,6 @@ class _Watched:
         files = sorted(folder.iterdir()) if folder and folder.is_dir() else []
         found = [file.name for file in files if file.is_file() and file.read_text(errors="replace") != run]
         own = bool(folder) and Path(os.path.normpath(checkpoints)).is_relative_to(CHECKPOINTS)
-        asked = any(rank.ASKED in name for name in found)
+        asked = any(rank.digest(file.read_text(errors="replace")) in self.digests for file in files if file.is_file())
         copied = program.copied(process, data, self.cluster)
         return SeenTask(host, arguments, data, copied, checkpoints, own, found, asked)

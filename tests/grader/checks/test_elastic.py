@@ -19,7 +19,7 @@ def trained(name):
     """Return what the solution does on a cluster."""
     presence = [Presence(1.0, BEFORE[name]), Presence(20.0, AFTER[name]), Presence(30.0, {})]
     commits = [Logged(2, epoch, seen) for epoch in range(3) for seen in (48, 96, 144, 192, 240)]
-    return ElasticFacts(presence, 12.0, 80_000_000, 30.0, commits, list(USES))
+    return ElasticFacts(presence, 12.0, 80_000_000, 30.0, 3, commits, list(USES))
 
 
 def solved():
@@ -108,6 +108,19 @@ LOG = trained("joins").commits
             "commits.csv has 60 lines (2 hosts, and a third one joins). Expected: some 15, one for each commit",
         ),
         (checks.commits, "joins", {"commits": LOG[4::5]}, "commits.csv has 3 lines"),
+        (
+            checks.commits,
+            "joins",
+            {"logged": 0},
+            "commits.csv had 0 lines when a host came (2 hosts, and a third one joins). Expected: some 3, each from before",
+        ),
+        (checks.commits, "dies", {"logged": 1}, "commits.csv had 1 lines when a host died"),
+        (
+            checks.commits,
+            "dies",
+            {"commits": [*LOG[:3], Logged(2, 0, 32), *LOG[1:]]},
+            "the next line of commits.csv is of epoch 1 after 32 images, where it had got further two lines before.",
+        ),
         (checks.commits, "joins", {"commits": []}, "commits.csv has 0 lines"),
         (
             checks.commits,
@@ -165,6 +178,11 @@ def test_a_training_that_exchanges_nothing_is_no_training(ended, how):
             f"The ranks exchange no gradients ({CLUSTERS[name].description}): the training {how}, before a host could "
             f"{what}. It printed: NameError: name 'state' is not defined"
         )
+
+
+@pytest.mark.parametrize("again", [(0, 144), (0, 128)])
+def test_the_last_line_before_a_death_may_be_without_its_commit(again):
+    assert not found(checks.commits, "dies", logged=2, commits=[*LOG[:3], Logged(2, *again), *LOG[3:]])
 
 
 def test_a_rank_that_prints_text_of_its_own_logs_nothing():

@@ -17,8 +17,9 @@ SIZES = {
     "unshared": {},
     "full": {},
     "cut": {"ben": 1, "eva": 1},
+    "cut_first": {"sam": 1, "pia": 1},
 }
-EXITS = {"uneven": 0, "failing": 3, "unshared": 1, "full": 1, "cut": 1}
+EXITS = {"uneven": 0, "failing": 3, "unshared": 1, "full": 1, "cut": 1, "cut_first": 1}
 
 
 def launched(name):
@@ -33,8 +34,8 @@ def launched(name):
         ranks=ranks,
         met=bool(ranks),
         received={data: LARGE, other: SMALL},
-        seconds=5.8 if name in ("unshared", "full", "cut") else None,
-        named={"unshared": ["ida"], "cut": ["eva"]}.get(name, []),
+        seconds=5.8 if name in ("unshared", "full", "cut", "cut_first") else None,
+        named={"unshared": ["ida"], "cut": ["eva"], "cut_first": ["sam"]}.get(name, []),
     )
 
 
@@ -119,6 +120,11 @@ def test_the_solution_passes_each_check():
         (checks.lost, {"name": "cut", "named": []}, "prints no host's name. Expected: eva"),
         (checks.lost, {"name": "cut", "named": ["ben"]}, "prints ben. Expected: eva"),
         (checks.lost, {"name": "cut", "named": ["ben", "eva"]}, "prints ben as well. Expected: eva"),
+        (
+            checks.lost,
+            {"name": "cut_first", "named": ["pia"]},
+            "The cable of sam was pulled, and the script prints pia.",
+        ),
         (checks.lost, {"name": "cut", "left": ["ben"]}, "processes still run on ben"),
     ],
 )

@@ -113,9 +113,9 @@ class _Watched:
         """Start the training on the head, and read what it prints."""
         ranks = sum(slots for host, slots in self.scenario.slots.items() if host != self.scenario.joins)
         program = [sys.executable, TRAINING, str(self.script), "--log-dir", "/shared/logs"]
-        program += ["--data-dir", "/shared/data", "--weights", "/shared/weights.npz", "--momentum", str(MOMENTUM)]
+        program += ["--data-dir", "/shared/data", "--momentum", str(MOMENTUM)]
         program += ["--base-lr", str(RATE), "--batch-size", str(BATCH), "--commit-steps", str(self.scenario.commit)]
-        program += ["--epochs", str(self.scenario.epochs)]
+        program += ["--epochs", str(self.scenario.epochs), "--weights", "/shared/weights.npz"]
         launcher = ["bash", f"{SOLUTIONS}/hosts/launch_elastic.sh", "/cluster/hostfile", "-np", str(ranks)]
         launcher += ["--min-np", "1", "--max-np", "3", "--network-interfaces", "eth0"]
         variables = {"HOROVOD_GLOO_TIMEOUT_SECONDS": f"{self.patience:.0f}", "PYTHONHASHSEED": HASH_SEED}

@@ -3,10 +3,10 @@
     mpirun ... python rank.py FOLDER [ARGUMENT ...]
 
 Rank 0 sends MEGABYTES to all ranks. Under Slurm, it prints which run of the job this is, from 0, with the digest of a
-secret, which it writes to FOLDER/digest-RUN as well. It saves a checkpoint in the folder CHECKPOINTS, if there is one: a
-file whose text is the number of the run. Each rank then writes FOLDER/ready-RUN-RANK, and waits for the file FOLDER/go,
+secret; FOLDER/digest-RUN has that digest, too. It saves a checkpoint in the folder CHECKPOINTS, if there is one: a file
+whose text is the number of the run. Each rank then writes FOLDER/ready-RUN-RANK, and waits for the file FOLDER/go,
 whose text says how to continue: "end" all, "fail" the last rank with status STATUS while the others wait, or "wait". On
-SIGUSR1, rank 0 saves another checkpoint, with ASKED in its name and the secret in it, and all end.
+SIGUSR1, rank 0 saves another checkpoint, whose text is the secret, and all end.
 """
 
 import hashlib
@@ -21,7 +21,6 @@ from course.internal.mpi import World
 
 MEGABYTES = 8
 STATUS = 3
-ASKED = "asked"
 DIGITS = 32  # of a digest
 
 asked_to_end = False
@@ -56,7 +55,7 @@ def _train(world: World, folder: Path) -> None:
     while go != "end":
         signal.pause()
     if asked_to_end and world.rank == 0:
-        _save(f"checkpoint-{run}-{ASKED}", secret)
+        _save(f"checkpoint-{run}-asked", secret)
 
 
 def digest(secret: str) -> str:

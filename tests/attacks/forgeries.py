@@ -6,6 +6,7 @@ after the recorder that shares its process, after the reading of its text, or af
 
 from course.steps import get
 from tests.attacks.around_checks import AROUND_CHECKS
+from tests.attacks.around_hosts import AROUND_HOSTS
 from tests.attacks.around_items import AROUND_ITEMS
 from tests.attacks.around_recorder import AROUND_RECORDER
 from tests.attacks.around_witness import AROUND
@@ -221,4 +222,13 @@ NUMBERS = [
     Forgery("a metric of one's own behind a copy", "numbers", 6, without(6, AVERAGE, OWN_METRIC, "callbacks = []\n").replace("StopAtAccuracy(args.target_accuracy, args.patience)", "Stop()")),
 ]  # fmt: skip
 
-FORGERIES = [*AT_THE_RECORDER, *TEXTS, *NUMBERS, *AROUND, *AROUND_CHECKS, *AROUND_ITEMS, *AROUND_RECORDER]
+FORGERIES = [
+    *AT_THE_RECORDER,
+    *TEXTS,
+    *NUMBERS,
+    *AROUND,
+    *AROUND_CHECKS,
+    *AROUND_ITEMS,
+    *AROUND_RECORDER,
+    *AROUND_HOSTS,
+]

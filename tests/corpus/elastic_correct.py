@@ -100,6 +100,10 @@ CORRECT = (
     _right("any error of TensorFlow's counts as a lost rank", (STEP, _ANY)),
     _right("two places that commit", (COMMIT, _TWICE)),
     _right(
+        "a commit in two parts",
+        ("state.commit()\n", "state.save()\n                state.check_host_updates()\n"),
+    ),
+    _right(
         "a rank's share is a contiguous one",
         (MINE, "            mine = np.array_split(chosen, hvd.size())[hvd.rank()]\n"),
     ),

@@ -112,7 +112,7 @@ LOG = trained("joins").commits
             checks.commits,
             "joins",
             {"logged": 0},
-            "commits.csv had 0 lines when a host came (2 hosts, and a third one joins). Expected: some 3, each from before",
+            "0 lines when a host came (2 hosts, and a third one joins). Expected: some 3, each from before its commit",
         ),
         (checks.commits, "dies", {"logged": 1}, "commits.csv had 1 lines when a host died"),
         (

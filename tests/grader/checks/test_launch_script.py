@@ -123,7 +123,7 @@ def test_the_solution_passes_each_check():
         (
             checks.lost,
             {"name": "cut_first", "named": ["pia"]},
-            "The cable of sam was pulled, and the script prints pia.",
+            "cable of sam was pulled, and the script prints pia.",
         ),
         (checks.lost, {"name": "cut", "left": ["ben"]}, "processes still run on ben"),
     ],

@@ -99,7 +99,8 @@ def test_the_host_that_dies_is_that_of_rank_0():
     assert ran.stdout.split()[0] == scenario.dies
 
 
-def test_a_program_runs_with_a_horovod_that_recognises_no_error_of_a_step(tmp_path):
+@pytest.mark.parametrize(("rank", "given"), [("0", ["--weights", "a file"]), ("1", [])])
+def test_a_program_has_to_recognise_errors_and_only_rank_0_has_the_weights(rank, given, tmp_path):
     program = tmp_path / "program.py"
     program.write_text("""import sys
 import horovod.keras.elastic
@@ -109,9 +110,10 @@ print(sys.argv, sys.path[0], __name__)
 names = [name for made in hvd.elastic.run.__code__.co_consts if hasattr(made, "co_consts") for name in made.co_consts]
 print("HorovodAllgather" in names, "HorovodAllreduce" in names)
 """)
-    command = [sys.executable, elastic.TRAINING, str(program), "--epochs", "2"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert f"['{program}', '--epochs', '2'] {tmp_path} __main__" in ran.stdout, ran.stderr
+    command = [sys.executable, elastic.TRAINING, str(program), "--epochs", "2", "--weights", "a file"]
+    variables = {**os.environ, "HOROVOD_RANK": rank}
+    ran = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert f"{[str(program), '--epochs', '2', *given]} {tmp_path} __main__" in ran.stdout, ran.stderr
     assert ran.stdout.endswith("True False\n")
 
 
@@ -119,5 +121,5 @@ def test_another_version_of_horovod_is_not_taken_for_this_one(monkeypatch, tmp_p
     other = tmp_path / "elastic.py"
     other.write_text("def run(function):\n    return function\n")
     monkeypatch.setattr(training.elastic, "__file__", str(other))
-    with pytest.raises(RuntimeError, match="elastic.py recognises the errors of a step in an unknown way"):
+    with pytest.raises(RuntimeError, match="recognises the errors of a step in an unknown way"):
         training.forget_errors()

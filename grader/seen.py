@@ -95,4 +95,5 @@ class ElasticFacts(Struct, forbid_unknown_fields=True):
     logged: int = 0  # commits by then
     commits: list[Logged] = []  # untrusted
     uses: list[float] = []  # of each image, in the model that was saved; empty: none was
+    astray: int = 0  # images that have moved its weights in other directions than those to start from say
     error: Error | None = None

@@ -100,6 +100,11 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
             f"{what}. After that, {megabytes[0]:.0f} MB arrived at the first host. Expected: {megabytes[1]:.0f} MB"
         )
         return Finding(f"{message}, with the gradients of all ranks.", source.line_of("DistributedGradientTape"))
+    if ran.facts.astray > len(ran.facts.uses) // 50:
+        message = f"{ran.facts.astray} of {len(ran.facts.uses)} images moved the weights in other directions than the "
+        message += f"gradients of rank 0's weights say ({ran.topology}): a rank trains with weights of its own. "
+        message += "Expected: all begin with those of rank 0, also without --weights."
+        return Finding(message, source.line_of("TensorFlowKerasState", "train_step"))
     return None
 
 

@@ -43,6 +43,7 @@ TRAINING = str(Path(__file__).with_name("training.py"))
 HASH_SEED = "0"  # of horovodrun, which numbers hosts in the order of a set
 OUTPUT = 20_000  # characters of what is printed
 LARGEST = 50 * 2**20  # bytes of a saved model
+ASTRAY = 1 / 2  # of a use: how far an image moves weights in other directions than its gradient's, at least
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class _Watched:
         self.facts.seconds = self._seconds
         self.facts.commits = self._commits()
         with contextlib.suppress(Exception):  # the file may be none of Keras', and made to break its reader
-            self.facts.uses = self.images.uses(self.cluster.shared / "logs" / "model.keras")
+            self.images.look(self.cluster.shared / "logs" / "model.keras", self.facts)
         return Result(status, self.ended_for, "", self.printed.decode(errors="replace"), "", self.facts)
 
     @property
@@ -216,21 +217,23 @@ class _Images:
         zeros = np.zeros(WIDTH, np.float32), np.zeros(CLASSES, np.float32)
         np.savez(folder / "weights.npz", self.hidden, zeros[0], self.output, zeros[1])
 
-    def uses(self, path: Path) -> list[float]:
-        """Return how often each image was used in training, as the weights of a saved model show it.
+    def look(self, model: Path, facts: ElasticFacts) -> None:
+        """Note how often each image was used in training, as the weights of a saved model show it.
 
         Raises:
             Exception: it is no such model.
         """
-        moved = _hidden_weights(path) - self.hidden
+        moved = (_hidden_weights(model) - self.hidden)[self.pixels].mean(axis=1)
         lit = self.hidden[self.pixels].sum(axis=1)  # what reaches the hidden layer: the biases are 0 at the start
         scores = np.maximum(lit, 0) @ self.output
         error = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
         error[np.arange(IMAGES), self.labels] -= 1
         gradient = (error @ self.output.T) * (lit > 0)
-        along = (moved[self.pixels].mean(axis=1) * gradient).sum(axis=1) / (gradient**2).sum(axis=1)
-        steps = RATE / (1 - MOMENTUM)  # how far a use moves weights in its own step and in those after it, together
-        return [round(float(each), 3) for each in -along * BATCH / steps]
+        use = -RATE / (1 - MOMENTUM) / BATCH * gradient  # how far one moves weights in its own step and those after it
+        uses = (moved * use).sum(axis=1) / (use**2).sum(axis=1)
+        apart = np.linalg.norm(moved - uses[:, None] * use, axis=1) / np.linalg.norm(use, axis=1)
+        facts.uses = [round(float(each), 3) for each in uses]
+        facts.astray = int((apart > ASTRAY).sum())
 
 
 def _hidden_weights(path: Path) -> np.ndarray:

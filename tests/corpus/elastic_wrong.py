@@ -1,6 +1,6 @@
 """Wrong scripts of step 20, elastic training: each has one mistake that learners make."""
 
-from tests.corpus.elastic_passages import ASSIGN, COMMIT, RATE, RUN, SEEN, SHUFFLE, STEP
+from tests.corpus.elastic_passages import ASSIGN, COMMIT, RATE, RUN, SEEN, SHUFFLE, STATE, STEP
 from tests.corpus.variant import Variant
 
 
@@ -41,6 +41,11 @@ WRONG = (
         "the error of a step is raised again", "survives", ("raise HorovodInternalError(error) from error", "raise")
     ),
     _wrong("no commit", "grows", ("                state.commit()\n", "")),
+    _wrong(
+        "the state has a copy of the model",
+        "grows",
+        (STATE, STATE.replace("(model,", "(tf.keras.models.clone_model(model),")),
+    ),
     _wrong("the rate is that of one rank", "rate", (ASSIGN, "")),
     _wrong("the rate is set once", "rate", (RATE, ""), (RUN, _ONCE)),
     _wrong("rank 0 alone sets the rate", "rate", (ASSIGN, f"    if hvd.rank() == 0:\n    {ASSIGN}")),

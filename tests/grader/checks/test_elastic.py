@@ -78,6 +78,12 @@ LOG = trained("joins").commits
         ),
         (checks.grows, "joins", {"presence": [Presence(1.0, BEFORE["joins"])]}, "no rank started on ruby. Expected"),
         (checks.grows, "joins", {"received": 1_000_000}, "1 MB arrived at the first host. Expected: 80 MB"),
+        (
+            checks.grows,
+            "joins",
+            {"astray": 75},
+            "75 of 240 images moved the weights in other directions than the gradients of rank 0's weights say",
+        ),
         (checks.grows, "joins", {"ended_for": "time", "exit_status": 1}, "did not end"),
         (checks.rate, "dies", {"uses": [3.5] * 120 + [4.0] * 120}, "120 of 240 images moved the weights 3.50 times as"),
         (checks.rate, "joins", {"uses": [1.5] * 240}, "240 of 240 images moved the weights 1.50 times as far"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grader.checks.elastic import NEAR
-from grader.seen import Logged
+from grader.seen import ElasticFacts, Logged
 from grader.watchers import elastic, training
 
 
@@ -44,6 +44,13 @@ def trained(images, batches, rate, momentum=elastic.MOMENTUM):
     return hidden
 
 
+def look(images, path):
+    """Return what the weights of a saved model show."""
+    facts = ElasticFacts()
+    images.look(path, facts)
+    return facts
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_the_weights_say_how_often_each_image_was_used(ranks, tmp_path):
     images = elastic._Images()
@@ -54,21 +61,35 @@ def test_the_weights_say_how_often_each_image_was_used(ranks, tmp_path):
     save(tmp_path / "model", trained(images, [*batches, *again], ranks * elastic.RATE), images.output)
     twice = set(np.concatenate(again))
     expected = [2 if image in twice else 1 for image in range(elastic.IMAGES)]
-    assert images.uses(tmp_path / "model") == pytest.approx(expected, abs=0.11)
+    facts = look(images, tmp_path / "model")
+    assert facts.uses == pytest.approx(expected, abs=0.11) and not facts.astray
 
 
 def test_a_rate_that_does_not_fit_the_size_is_seen(tmp_path):
     images = elastic._Images()
     batches = np.arange(elastic.IMAGES).reshape(-1, 3 * elastic.BATCH)
     save(tmp_path / "model", trained(images, batches, 2 * elastic.RATE), images.output)
-    assert images.uses(tmp_path / "model") == pytest.approx([2 / 3] * elastic.IMAGES, abs=0.11)
+    facts = look(images, tmp_path / "model")
+    assert facts.uses == pytest.approx([2 / 3] * elastic.IMAGES, abs=0.11) and not facts.astray
 
 
 def test_a_training_without_momentum_is_seen(tmp_path):
     images = elastic._Images()
     batches = np.arange(elastic.IMAGES).reshape(-1, elastic.BATCH)
     save(tmp_path / "model", trained(images, [*batches, *batches], elastic.RATE, momentum=0), images.output)
-    assert max(images.uses(tmp_path / "model")) < 2 - NEAR
+    assert max(look(images, tmp_path / "model").uses) < 2 - NEAR
+
+
+def test_images_of_a_rank_with_weights_of_its_own_are_seen(tmp_path):
+    images, others = elastic._Images(), elastic._Images()
+    others.pixels, others.labels = images.pixels, images.labels
+    batches = np.arange(elastic.IMAGES).reshape(-1, 3 * elastic.BATCH)
+    own = [
+        trained(each, [batch[at] for batch in batches], 3 * elastic.RATE) - each.hidden
+        for each, at in ((images, slice(0, 8)), (others, slice(8, None)))
+    ]
+    save(tmp_path / "model", images.hidden + own[0] + own[1], images.output)
+    assert look(images, tmp_path / "model").astray == elastic.IMAGES // 3
 
 
 def test_what_is_no_model_of_this_kind_is_refused(tmp_path):
@@ -79,7 +100,7 @@ def test_what_is_no_model_of_this_kind_is_refused(tmp_path):
     save(tmp_path / "broken", np.full_like(images.hidden, np.nan))
     for name in ("none", "text", "other", "two", "broken"):
         with pytest.raises((OSError, ValueError, zipfile.BadZipFile)):
-            images.uses(tmp_path / name)
+            look(images, tmp_path / name)
 
 
 def test_lines_of_another_form_are_not_read(tmp_path):

@@ -142,7 +142,7 @@ class _Watcher:
         if self.process.returncode or not answer:
             self.complained.seek(0)
             why = self.complained.read(LARGEST).decode(errors="replace").strip()[-2000:]
-            raise WatchError(f"The process that watches the hosts has ended: {why or self.process.returncode}")
+            raise WatchError(why or f"The process that watches the hosts has ended with {self.process.returncode}.")
         return msgspec.json.decode(answer, type=Result)
 
 

@@ -218,7 +218,7 @@ class _Images:
         np.savez(folder / "weights.npz", self.hidden, zeros[0], self.output, zeros[1])
 
     def look(self, model: Path, facts: ElasticFacts) -> None:
-        """Note how often each image was used in training, as the weights of a saved model show it.
+        """Note what the weights of a saved model show: how often each image was used, and how many are astray.
 
         Raises:
             Exception: it is no such model.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import tempfile
 from pathlib import Path
@@ -53,6 +54,11 @@ def test_a_script_that_other_programs_kept_from_the_cores_is_not_late(data, monk
 
 def lines(script, data):
     return run(script, data)["stdout"].splitlines()
+
+
+def test_a_script_cannot_change_what_later_ranks_load(data):
+    said = lines('for file in "$0" "${0%/*}/course.py"; do (echo >> "$file") 2>&1 || true; done', data)
+    assert len(said) == 2 and all(re.search("Permission denied|Read-only file system", line) for line in said), said
 
 
 @pytest.mark.parametrize("path", ["tests", "solutions/hosts/launch.sh", "grader/checks", "grader/runner", "notebooks"])

@@ -125,7 +125,7 @@ class _Watched:
 
     def submit(self, script: Path) -> bool:
         """Submit the job, and return whether Slurm has taken it."""
-        options = ["--nodes=2", f"--ntasks-per-node={self.scenario.per_node}"]
+        options = ["--hold", "--nodes=2", f"--ntasks-per-node={self.scenario.per_node}"]
         try:
             self.number = self.facts.number = self._sbatch(script, ORDERS, *options)
         except (HostsError, ValueError) as error:
@@ -134,6 +134,7 @@ class _Watched:
         described = self.scheduler.ask("scontrol", "show", "job", str(self.number))
         self.facts.limit = re.findall(r"^ +RunTime=.* TimeLimit=(\S+)", described, re.M)[-1]
         self.facts.output = re.findall(r"^ +StdOut=(.*)", described, re.M)[-1]
+        self.scheduler.ask("scontrol", "release", str(self.number))  # now the script runs, which could change its limit
         return True
 
     def watch_run(self) -> None:

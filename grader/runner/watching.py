@@ -1,8 +1,8 @@
 """Run a script on hosts, in a sandbox in which hosts can be made, and return what a watcher saw there.
 
 The sandbox is like that of grader.runner.sandbox, with these differences: user namespaces are permitted, which hosts
-consist of; there is no network but what the watcher makes; more of the system and of the project can be read; memory
-is limited to MEMORY; and no system calls are filtered. A watcher is a process of its own in it: see grader.watchers.
+consist of; there is no network but what the watcher makes; more of the system and of the project can be read; and
+memory is limited to MEMORY. A watcher is a process of its own in it: see grader.watchers.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from grader.watchers.clock import STARVED
 # Of the project's own code: what makes hosts, and what watches them.
 READABLE = (
     *("course", "grader/__init__.py", "grader/facts.py", "grader/job.py", "grader/limits.py"),
-    *("grader/seen.py", "grader/watchers"),
+    *("grader/seen.py", "grader/syscalls.py", "grader/watchers"),
     *("solutions/hosts/discover.sh", "solutions/hosts/launch_elastic.sh"),  # which learners are given
 )
 PIDS = 2**22  # numbers that processes and threads may have, at most

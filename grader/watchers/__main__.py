@@ -14,13 +14,14 @@ from pathlib import Path
 import msgspec
 
 from course.hosts import HostsError
-from grader import limits
+from grader import limits, syscalls
 from grader.job import Watch
 
 
 def main(job_file: Path, clock: Path) -> None:
     """Watch the script of a job on the hosts of one cluster."""
     limits.apply()
+    syscalls.forbid()
     job = msgspec.json.decode(job_file.read_bytes(), type=Watch)
     watcher = importlib.import_module(f"grader.watchers.{job.watcher}")
     try:

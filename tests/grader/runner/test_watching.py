@@ -4,6 +4,7 @@ import json
 import os
 import re
 import socket
+import sys
 import tempfile
 from pathlib import Path
 
@@ -105,6 +106,12 @@ def test_too_much_memory_ends_the_script(data, monkeypatch, leftovers):
     with pytest.raises(watching.LateError, match="too much memory"):
         run("python -c 'block = bytearray(700 * 2**20); input()' < <(sleep 100)", data)
     assert leftovers() == []
+
+
+def test_no_memory_is_taken_that_is_not_counted(data):
+    code = "import ctypes, os; print(ctypes.CDLL(None).shmget(0, 4096, 0o1600)); os.memfd_create('x')"
+    said = lines(f'ssh zoe "{sys.executable} -S -c \\"{code}\\"" 2>&1', data)
+    assert "-1" in said and any("PermissionError" in line for line in said), said
 
 
 def test_files_in_memory_are_limited(data):

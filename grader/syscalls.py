@@ -19,15 +19,18 @@ OTHER_ABI = 0x40000000  # from this number on, calls on x86_64 are those of anot
 LOAD, IF_EQUAL, IF_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
 NUMBER, MACHINE = 0, 4  # where they are in what a filter looks at
-PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 
 
 def forbid() -> None:
-    """Forbid them in this process and those that it starts, which may gain no privileges. Each then fails with EPERM.
+    """Forbid them in this process and those that it starts, and that these gain privileges. Each then fails with EPERM.
 
     Raises:
         OSError: the kernel refuses.
     """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "no_new_privs")
     machine, numbers = FORBIDDEN.get(platform.machine(), (None, ()))
     if machine is None:
         return
@@ -38,6 +41,5 @@ def forbid() -> None:
     program += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
     filters = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
-    libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.create_string_buffer(filters), 0, 0):
         raise OSError(ctypes.get_errno(), "seccomp")

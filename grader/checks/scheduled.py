@@ -237,7 +237,7 @@ def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None
         if not run.met:
             message = f"After {what[number]}, the job started again on {' and '.join(run.nodes)}, and"
             return Finding(f"{message} its ranks never exchanged data. Expected: one training of all ranks.")
-        if any(set(rank.found) < set(wanted[number].ranks[0].found) for rank in run.ranks):
+        if any(not set(wanted[number].ranks[0].found) <= set(rank.found) for rank in run.ranks):
             message = f"After {what[number]}, the next run finds these checkpoints: {run.ranks[0].found}. Expected: "
             return Finding(f"{message}{wanted[number].ranks[0].found}.", source.line_of("CHECKPOINTS"))
     if ran.facts.state != "COMPLETED":

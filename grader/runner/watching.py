@@ -143,7 +143,10 @@ class _Watcher:
             self.complained.seek(0)
             why = self.complained.read(LARGEST).decode(errors="replace").strip()[-2000:]
             raise WatchError(why or f"The process that watches the hosts has ended with {self.process.returncode}.")
-        return msgspec.json.decode(answer, type=Result)
+        try:
+            return msgspec.json.decode(answer, type=Result)
+        except msgspec.DecodeError as error:
+            raise WatchError(f"What was seen on the hosts cannot be read: {error}") from None
 
 
 def _await(watchers: Sequence[_Watcher], seconds: float) -> None:

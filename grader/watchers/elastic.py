@@ -261,8 +261,8 @@ def _hidden_weights(path: Path) -> np.ndarray:
 def commits(path: Path) -> list[Logged]:
     """Return what a training has logged, up to a line that is of another form."""
     found: list[Logged] = []
-    with contextlib.suppress(OSError, ValueError, csv.Error), path.open(errors="replace") as file:
-        text = file.read(OUTPUT)
+    with contextlib.suppress(OSError, ValueError, csv.Error):
+        text = path.read_text(errors="replace")[:OUTPUT] if path.is_file() else ""
         for _, ranks, epoch, seen, _ in csv.reader(text.splitlines()):
             if re.fullmatch(r"\d{1,6} \d{1,6} \d{1,6}", f"{ranks} {epoch} {seen}"):
                 found.append(Logged(int(ranks), int(epoch), int(seen)))

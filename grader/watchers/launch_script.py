@@ -28,7 +28,6 @@ SEEN = "seen"  # the ranks' folder below the shared one
 LATEST = 30  # seconds that a script may take to notice that a host is gone
 DISK = "32m"  # less than a file may have: a full one is a file
 OUTPUT = 20_000  # characters kept of what a script prints
-MOST = 100  # processes that are noted as ranks
 FLOOD = 500_000  # bytes that no script prints
 LEFT = 5  # seconds after the end of the script in which what it has started may end
 SETTLED = 3  # seconds after the first rank until the others are there, too
@@ -182,7 +181,7 @@ class _Watched:
         """Note ranks that were not seen before, once they have their data and have met the others."""
         for host, process in program.processes(self.cluster):
             with contextlib.suppress(psutil.Error, OSError):
-                new = process.pid not in self.ranks and len(self.ranks) < MOST
+                new = process.pid not in self.ranks and len(self.ranks) < program.MOST
                 arguments = program.arguments_of_rank(process, SEEN) if new else None
                 if arguments is not None:
                     self.ranks[process.pid] = self._seen(host, process, arguments)
@@ -195,9 +194,9 @@ class _Watched:
         """
         environment = process.environ()
         data = environment.get("DATA", "")
-        given = {name: _short(environment[name]) if name in environment else None for name in VARIABLES}
-        words = [_short(word) for word in arguments[: 2 * len(program.ARGUMENTS)]]
-        return Launched(host, words, _short(data), program.copied(process, data, self.cluster), given)
+        given = {name: program.short(environment[name]) if name in environment else None for name in VARIABLES}
+        words = [program.short(word) for word in arguments[: 2 * len(program.ARGUMENTS)]]
+        return Launched(host, words, program.short(data), program.copied(process, data, self.cluster), given)
 
     def _left(self) -> list[str]:
         """Return what still runs on hosts that can be reached, some seconds after the script has ended."""
@@ -205,8 +204,3 @@ class _Watched:
         found = [(host, process) for host, process in program.processes(self.cluster) if host != away]
         alive = psutil.wait_procs([process for _, process in found], timeout=LEFT)[1]
         return sorted({host for host, process in found if process in alive})
-
-
-def _short(text: str) -> str:
-    """Return the beginning of a text of a script's, without halves of characters."""
-    return text[:200].encode(errors="replace").decode()

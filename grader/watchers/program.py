@@ -1,6 +1,11 @@
-"""The program that launch and batch scripts start, grader.watchers.rank: what it is given, and what is seen of it."""
+"""The program that launch and batch scripts start, grader.watchers.rank: what it is given, and what is seen of it.
 
+Scripts can write where the program does, and texts of all kinds: what is read here may be anything.
+"""
+
+import contextlib
 import filecmp
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -16,6 +21,8 @@ DATA = Path("/shared/the data")
 FILES = {"images/first": "some images", "labels": "some labels"}
 PATIENCE = 20  # seconds until all ranks are up, or until the script ends by itself
 GO = "go"
+MOST = 100  # ranks that are noted, and checkpoints of one
+LONGEST = 200  # characters of what is noted of a text
 
 
 def provide(cluster: Cluster, folder: str) -> None:
@@ -33,24 +40,39 @@ def command(folder: str) -> list[str]:
 
 
 def order(cluster: Cluster, folder: str, what: str) -> None:
-    """Tell the ranks how to continue."""
+    """Tell the ranks how to continue. Where a script's own folder of that name is in the way, they never hear."""
     new = cluster.shared / folder / f"{GO}.new"
-    new.write_text(what)
-    new.rename(new.with_suffix(""))
+    with contextlib.suppress(OSError):
+        new.unlink(missing_ok=True)
+        new.write_text(what)
+        new.rename(new.with_suffix(""))
 
 
 def ready(cluster: Cluster, folder: str, run: int = 0) -> int | None:
     """Return how many ranks have exchanged data in a run of the job; None until all of them have."""
-    sizes = [path.read_text() for path in (cluster.shared / folder).glob(f"ready-{run}-*")]
+    sizes = [text(path) for path in (cluster.shared / folder).glob(f"ready-{run}-*")]
     return len(sizes) if set(sizes) == {str(len(sizes))} else None  # each of them names this size of the job
 
 
 def digest(cluster: Cluster, folder: str, run: int) -> str:
     """Return the digest of rank 0's secret in a run, and remove it: no later run is to find it."""
     file = cluster.shared / folder / f"digest-{run}"
-    text = file.read_text(errors="replace")[: rank.DIGITS] if file.is_file() else ""
-    file.unlink(missing_ok=True)
-    return text
+    found = text(file)[: rank.DIGITS]
+    with contextlib.suppress(OSError):
+        file.unlink()
+    return found
+
+
+def text(path: Path) -> str:
+    """Return the text of a file, or nothing where no file can be read."""
+    with contextlib.suppress(OSError):
+        return path.read_text(errors="replace") if path.is_file() else ""
+    return ""
+
+
+def short(text: str) -> str:
+    """Return the beginning of a text, without halves of characters."""
+    return text[:LONGEST].encode(errors="replace").decode()
 
 
 def arguments_of_rank(process: psutil.Process, folder: str) -> list[str] | None:
@@ -80,9 +102,20 @@ def copied(process: psutil.Process, data: str, cluster: Cluster) -> str:
 
 
 def has_data(folder: Path) -> bool:
-    """Return whether a file below a folder has the text of one of the data's files in it."""
-    files = [path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    return any(text.encode() in found for text in FILES.values() for found in files)
+    """Return whether a file below a folder has the text of one of the data's files in it, or cannot be read."""
+    closed: list[OSError] = []
+    paths = [Path(place, name) for place, _, names in os.walk(folder, onerror=closed.append) for name in names]
+    return any(map(_has_data, paths)) or any(not isinstance(error, FileNotFoundError) for error in closed)
+
+
+def _has_data(path: Path) -> bool:
+    try:
+        found = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return any(text.encode() in found for text in FILES.values())
 
 
 def received(cluster: Cluster, hosts: Iterable[str]) -> Counter[str]:

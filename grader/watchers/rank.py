@@ -21,6 +21,7 @@ from course.internal.mpi import World
 
 MEGABYTES = 8
 STATUS = 3
+CHECKPOINT = "checkpoint-"  # how the names of checkpoints begin
 DIGITS = 32  # of a digest
 
 asked_to_end = False
@@ -47,7 +48,7 @@ def _train(world: World, folder: Path) -> None:
     if world.rank == 0 and "SLURM_JOB_ID" in os.environ:
         print(f"run {run} of the job: {digest(secret)}", flush=True)
         Path(folder, f"digest-{run}").write_text(digest(secret))
-        _save(f"checkpoint-{run}", run)
+        _save(f"{CHECKPOINT}{run}", run)
     Path(folder, f"ready-{run}-{world.rank}").write_text(str(world.size))
     go = _order(folder)
     if go == "fail" and world.rank == world.size - 1:
@@ -55,7 +56,7 @@ def _train(world: World, folder: Path) -> None:
     while go != "end":
         signal.pause()
     if asked_to_end and world.rank == 0:
-        _save(f"checkpoint-{run}-asked", secret)
+        _save(f"{CHECKPOINT}{run}-asked", secret)
 
 
 def digest(secret: str) -> str:

@@ -181,8 +181,7 @@ class _Watched:
         program.order(self.cluster, ORDERS, self.scenario.order)
         self.facts.state = self._last_state() if self.number else ""
         self.facts.received = dict(self._received() - self.before)
-        file = self.cluster.seen_from_outside(HEAD, Path(self.facts.output))
-        printed = file.read_text(errors="replace")[-OUTPUT:] if file.is_file() else ""
+        printed = program.text(self.cluster.seen_from_outside(HEAD, Path(self.facts.output)))[-OUTPUT:]
         found = re.findall(r"run (\d{1,6}) of the job: (\w+)", printed)
         self.facts.printed = [int(run) for run, digest in found if digest in self.digests[int(run) : int(run) + 1]]
         return Result(self.job.status, self.ended_for, "", printed, "", self.facts)
@@ -227,7 +226,7 @@ class _Watched:
             for host, process in program.processes(self.cluster):
                 with contextlib.suppress(psutil.Error, OSError):
                     arguments = program.arguments_of_rank(process, orders)
-                    if process.pid not in self.seen and arguments is not None:
+                    if process.pid not in self.seen and arguments is not None and len(self.seen) < program.MOST:
                         run.ranks.append(self._seen(host, process, arguments))
                         self.seen.add(process.pid)
             time.sleep(0 if enough else PULSE)
@@ -254,9 +253,11 @@ class _Watched:
         data, checkpoints = environment.get("DATA", ""), environment.get("CHECKPOINTS", "")
         run = environment.get("SLURM_RESTART_COUNT", "0")
         folder = Path(f"/proc/{process.pid}/root/{os.path.normpath(checkpoints)}") if checkpoints else None
-        files = sorted(folder.iterdir()) if folder and folder.is_dir() else []
-        found = [file.name for file in files if file.is_file() and file.read_text(errors="replace") != run]
+        files = sorted(folder.glob(f"{rank.CHECKPOINT}*"))[: program.MOST] if folder else []
+        texts = {program.short(file.name): program.text(file) for file in files}
+        found = [name for name, text in texts.items() if text not in ("", run)]
         own = bool(folder) and Path(os.path.normpath(checkpoints)).is_relative_to(CHECKPOINTS)
-        asked = any(rank.digest(file.read_text(errors="replace")) in self.digests for file in files if file.is_file())
+        asked = any(rank.digest(text) in self.digests for text in texts.values())
         copied = program.copied(process, data, self.cluster)
-        return SeenTask(host, arguments, data, copied, checkpoints, own, found, asked)
+        words = [program.short(word) for word in arguments[: 2 * len(program.ARGUMENTS)]]
+        return SeenTask(host, words, program.short(data), copied, program.short(checkpoints), own, found, asked)

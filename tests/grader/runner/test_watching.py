@@ -39,6 +39,21 @@ def test_a_job_that_ends_the_scheduler_gets_no_verdict(data, leftovers):
     assert leftovers() == []
 
 
+ODD = """#!/bin/bash
+mkdir -p "$CHECKPOINTS" "$3"/ready-0-9 "$3"/digest-0
+cd "$CHECKPOINTS"
+echo other > checkpoint-$'\\xff'
+for number in {1..5000}; do echo other > "checkpoint-$(printf %0150d $number)"; done
+mpirun "$@" $'\\xff'
+"""
+
+
+def test_what_a_job_makes_of_odd_names_and_texts_is_no_trouble(data):
+    (found,) = json.loads(watching.run(ODD, "job.sbatch", [STEADY], 60, data, True))["topologies"]["steady"]
+    rank = found["facts"]["runs"][0]["ranks"][0]
+    assert rank["arguments"][-1] == "?" and len(rank["found"]) == 100
+
+
 def test_a_script_that_outlasts_its_time_is_late(data, monkeypatch, leftovers):
     monkeypatch.setattr(watching, "STARVED", 1000)  # the cores were its own
     with pytest.raises(watching.LateError, match="did not end within"):

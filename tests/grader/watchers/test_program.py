@@ -1,5 +1,6 @@
 """What is seen of the program that launch and batch scripts start, and what it keeps to itself."""
 
+import os
 import tarfile
 from types import SimpleNamespace
 
@@ -32,3 +33,37 @@ def test_a_digest_is_read_once_so_that_no_later_run_finds_it(cluster):
     (cluster.shared / "orders" / "digest-0").write_text(rank.digest("secret"))
     assert program.digest(cluster, "orders", 0) == rank.digest("secret") != rank.digest("other")
     assert program.digest(cluster, "orders", 0) == ""
+
+
+@pytest.mark.parametrize(
+    "make", [os.mkdir, os.mkfifo, lambda path: path.symlink_to(path)], ids=["folder", "pipe", "loop"]
+)
+def test_what_is_in_the_way_of_the_programs_files_is_no_trouble(make, cluster):
+    orders = cluster.shared / "orders"
+    for name in ("ready-0-0", "go.new", "digest-0"):
+        make(orders / name)
+    assert program.ready(cluster, "orders") is None
+    assert program.digest(cluster, "orders", 0) == ""
+    program.order(cluster, "orders", "end")
+    assert (orders / "go").exists() == (make is not os.mkdir)
+
+
+def test_texts_of_all_kinds_are_read_and_shortened(tmp_path):
+    (tmp_path / "file").write_bytes(b"\xff text")
+    assert program.text(tmp_path / "file") == "\ufffd text"
+    assert program.text(tmp_path / "none") == ""
+    assert program.short("\udcff" + "x" * 1000) == "?" + "x" * (program.LONGEST - 1)
+
+
+def test_a_file_that_cannot_be_read_counts_as_data(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    assert not program.has_data(tmp_path)
+    error = PermissionError()
+
+    def fail(path):
+        raise error
+
+    monkeypatch.setattr(program.Path, "read_bytes", fail)
+    assert program.has_data(tmp_path)
+    error = FileNotFoundError()  # it is gone by then
+    assert not program.has_data(tmp_path)

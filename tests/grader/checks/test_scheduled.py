@@ -149,6 +149,12 @@ def test_the_solution_passes_each_check():
         (
             checks.requeued,
             "moved",
+            of_ranks("found", ["checkpoint-other"], 2),
+            "a node was lost, the next run finds these check",
+        ),
+        (
+            checks.requeued,
+            "moved",
             of_run(2, "met", False),
             "After a node was lost, the job started again on ben and lee, and its ranks never exchanged data.",
         ),

@@ -107,6 +107,10 @@ CORRECT = (
         "a rank's share is a contiguous one",
         (MINE, "            mine = np.array_split(chosen, hvd.size())[hvd.rank()]\n"),
     ),
+    _right(
+        "a start that takes long",
+        (RATE, f"    if not state.epoch and not state.seen:\n        time.sleep(25)\n{RATE}"),
+    ),
     _right("another order", (SHUFFLE, "np.random.default_rng([2020, state.epoch])")),
     _right(
         "gradients are averaged one by one",

@@ -14,7 +14,7 @@ from statistics import median
 from course import launch, steps
 from course.steps import ROOT, SOLUTIONS, Step
 from grader import checks
-from grader.job import IMAGES, Topology
+from grader.terms.job import IMAGES, Topology
 from grader.judge import judge
 from grader.runner import synthetic_data
 from grader.runner.pool import Pool

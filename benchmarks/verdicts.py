@@ -14,7 +14,7 @@ from rich.progress import track
 from course import steps
 from grader.checks import ending
 from grader.classroom import verdicts
-from grader.report.data import Outcome, Report
+from grader.terms.report import Outcome, Report
 from tests.attacks.forgeries import FORGERIES
 from tests.corpus import PARTS
 

@@ -25,11 +25,11 @@ PART = '''"""The part of {script}. TODO: say what becomes of the program."""
 
 from grader.checks.part import Finding, Part
 from grader.checks.training import CLUSTERS
-from grader.facts import HorovodFacts
-from grader.runner.reading import Source
-from grader.runs import HorovodRuns
+from grader.terms.facts import HorovodFacts
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRuns
 
-# TODO: choose the facts that the processes report, and give the clusters the program's arguments (grader.job.flags).
+# TODO: choose the facts that the processes report, and give the clusters the program's arguments (grader.terms.job.flags).
 part = Part("{script}", "{solution}", HorovodFacts)
 '''
 CHECK = '''

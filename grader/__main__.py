@@ -10,8 +10,8 @@ from rich.progress import Progress
 
 from course import steps
 from grader.report import head, text
-from grader.report.data import Report
-from grader.runner import sandbox
+from grader.terms.report import Report
+from grader.sandbox import policy
 from grader.runner.pool import Pool
 
 EXIT = {"passed": 0, "failed": 1, "needs_review": 1, "not_graded": 2}
@@ -43,7 +43,7 @@ def _judge(number: int, file: str, console: Console) -> Report:
     with Pool() as pool:  # which imports TensorFlow while this process does what else is to do
         from grader.judge import judge
 
-        why_not = sandbox.available()
+        why_not = policy.available()
         if why_not:
             pool.sandboxed = False
             console.print(
@@ -58,7 +58,7 @@ def _judge(number: int, file: str, console: Console) -> Report:
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def batch(number: int, jobs: int, directory: Path) -> None:
     """Judge every script below DIRECTORY, in a sandbox or not at all. Prints one JSON object per line."""
-    why_not = sandbox.available()
+    why_not = policy.available()
     if why_not:
         raise click.ClickException(
             f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from grader import checks
 from grader.checks import ending
 from grader.checks.part import NOT_RUN, Part
-from grader.facts import Ran
-from grader.job import Topology
-from grader.report.data import Outcome, Status, first_failure
-from grader.runner.reading import NoScriptError, Source
-from grader.runs import BrokenError, GoneError, Rank, Runs, read
+from grader.terms.facts import Ran
+from grader.terms.job import Topology
+from grader.terms.report import Outcome, Status, first_failure
+from grader.reading.parsing import NoScriptError, Source
+from grader.terms.runs import BrokenError, GoneError, Rank, Runs, read
 
 AGAIN = "The machine may have run out of memory: judge it again."
 UNFINISHED = "Correct as far as the program runs. Points are awarded once it runs to completion."
@@ -47,7 +47,7 @@ class Decision(Struct):
 
     @property
     def first_failure(self) -> Outcome | None:
-        """See grader.report.data.first_failure()."""
+        """See grader.terms.report.first_failure()."""
         return first_failure(self.checks)
 
 

@@ -12,10 +12,11 @@ from grader import checks
 from grader.checks import ending
 from grader.checks.part import DRAWS
 from grader.deciding import Case, Decision, failed, undecided
-from grader.report.data import Outcome, Report
-from grader.runner import expectations, reading
+from grader.terms.report import Outcome, Report
+from grader.runner import expectations
+from grader.reading import parsing
 from grader.runner.pool import SECONDS, NoVerdictError, OverrunError, Pool
-from grader.runner.reading import NoScriptError, UnreadableError
+from grader.reading.parsing import NoScriptError, UnreadableError
 
 
 def judge(
@@ -42,7 +43,7 @@ def judge(
     began = time.monotonic()
     try:
         decision = _decide(
-            Case(number, reading.load(Path(path)), seconds, draw=secrets.randbelow(DRAWS), figure=figure),
+            Case(number, parsing.load(Path(path)), seconds, draw=secrets.randbelow(DRAWS), figure=figure),
             pool,
             begins,
         )

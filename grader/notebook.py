@@ -17,9 +17,9 @@ from course.steps import NOTEBOOKS, SOLUTIONS
 from grader.judge import judge
 from grader.report import certificate as certificates
 from grader.report import head, html
-from grader.report.data import Published, Report
+from grader.terms.report import Published, Report
 from grader.report.head import Head
-from grader.runner import sandbox
+from grader.sandbox import policy
 from grader.runner.pool import Pool
 
 
@@ -27,7 +27,7 @@ from grader.runner.pool import Pool
 def _pool() -> Pool:
     pool = Pool()  # which begins to import TensorFlow
     atexit.register(pool.__exit__)
-    why_not = sandbox.available()
+    why_not = policy.available()
     if why_not:
         pool.sandboxed = False
         print(f"No sandbox can be made here ({why_not}): your script runs unprotected.")

@@ -7,14 +7,15 @@ and two of its own: on 2 and on 4 hosts, training has to reach the accuracy of o
 from msgspec.structs import replace
 
 from grader.checks import horovod, learning, witnessed
-from grader.checks.horovod import epochs, program, updates
-from grader.checks.horovod.program import COUNTED, EPOCHS, TARGET, WITNESSED
+from grader.checks.horovod import epochs, updates
+from grader.checks.horovod import fashion_mnist
+from grader.checks.horovod.fashion_mnist import COUNTED, EPOCHS, TARGET, WITNESSED
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding, Part
-from grader.facts import HorovodFacts
-from grader.job import SHIPPED, Topology, flags
-from grader.runner.reading import Source
-from grader.runs import HorovodRuns
+from grader.terms.facts import HorovodFacts
+from grader.terms.job import SHIPPED, Topology, flags
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRuns
 
 part = Part("fashion_mlp.py", "fashion_mlp_solution.py", HorovodFacts)
 
@@ -33,7 +34,7 @@ LEARNED = flags(
 learned = learning.Learning(
     learning.reference(LEARNED), tuple((learning.cluster(hosts, LEARNED),) for hosts in learning.HOSTS), LEARNED_BATCH
 )
-arguments = program.arguments(hidden=4)
+arguments = fashion_mnist.arguments(hidden=4)
 
 
 def vary(cluster: Topology, draw: int) -> Topology:

@@ -7,23 +7,24 @@ one. One of the trainings that have to reach the accuracy of one process ends af
 from msgspec.structs import replace
 
 from grader.checks import capstone_1, learning, production
-from grader.checks.horovod import epochs, program, updates
-from grader.checks.horovod.program import EPOCHS, TARGET, WITNESSED, TrainingSize
+from grader.checks.horovod import epochs, updates
+from grader.checks.horovod import fashion_mnist
+from grader.checks.horovod.fashion_mnist import EPOCHS, TARGET, WITNESSED, TrainingSize
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding, Part
-from grader.checks.production import program as of_production
+from grader.checks.production import imagenet_resnet50 as of_production
 from grader.checks.production import resume
-from grader.facts import HorovodFacts
-from grader.job import IMAGES, LOGS, SHIPPED, Folders, Found, Topology, Witness, flags
-from grader.runner.reading import Source
-from grader.runs import HorovodRuns
+from grader.terms.facts import HorovodFacts
+from grader.terms.job import IMAGES, LOGS, SHIPPED, Folders, Found, Topology, Witness, flags
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRuns
 
 part = Part("fashion_trainer.py", "fashion_trainer_solution.py", HorovodFacts)
 
 FOLDERS = Folders(IMAGES, "kept", LOGS)
 
 # Checkpoints of the first trainings are looked at, and resumed from, as in step 10.
-COUNTED = TrainingSize(program.COUNTED.train_batches, program.COUNTED.test_batches, of_production.EPOCHS)
+COUNTED = TrainingSize(fashion_mnist.COUNTED.train_batches, fashion_mnist.COUNTED.test_batches, of_production.EPOCHS)
 
 LEARNED_BATCH = 10
 LEARNED = flags(
@@ -37,7 +38,7 @@ LEARNED = flags(
     target=2,
     log_dir=LOGS,
 )
-arguments = program.arguments(hidden=4, log_dir=LOGS)
+arguments = fashion_mnist.arguments(hidden=4, log_dir=LOGS)
 
 
 def vary(cluster: Topology, draw: int) -> Topology:

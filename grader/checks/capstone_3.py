@@ -7,13 +7,14 @@ training has to reach the accuracy of one process with no more images.
 from msgspec.structs import replace
 
 from grader.checks import learning, multi_worker, parameter_server, tasks
-from grader.checks.multi_worker import epochs, restart, workers
+from grader.checks.multi_worker import restart, workers
+from grader.checks.multi_worker import batches
 from grader.checks.part import Finding, Part
-from grader.facts import TaskFacts
-from grader.job import BATCH, LOGS, SHIPPED, TaskSpec, Topology, flags
-from grader.runner.reading import Source
+from grader.terms.facts import TaskFacts
+from grader.terms.job import BATCH, LOGS, SHIPPED, TaskSpec, Topology, flags
+from grader.reading.parsing import Source
 from grader.runner.synthetic_data import FASHION_MNIST
-from grader.runs import TaskRuns
+from grader.terms.runs import TaskRuns
 
 part = Part("fashion_either.py", "fashion_either_solution.py", TaskFacts)
 
@@ -25,7 +26,7 @@ TWO, THREE = (
     Topology(f"{name}-workers", f"{name} workers", 1, number, 0, ARGUMENTS, tasks=(TaskSpec("worker"),) * number)
     for name, number in (("two", 2), ("three", 3))
 )
-STEPS = epochs.TRAIN // BATCH  # of a coordinator, per epoch
+STEPS = batches.TRAIN // BATCH  # of a coordinator, per epoch
 KILLED = replace(parameter_server.KILLED, arguments=ARGUMENTS, dies=(0, STEPS + 2))
 RESTARTED = replace(parameter_server.RESTARTED, arguments=ARGUMENTS)
 # A cluster without a server would be one of workers, which the program does take part in.
@@ -63,7 +64,7 @@ adopted = part.adopt(
     instead=dict.fromkeys(
         (
             workers.communication,
-            epochs.restored,
+            batches.restored,
             restart.checkpoints,
             restart.backups,
             restart.resumed,

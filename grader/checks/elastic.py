@@ -1,6 +1,6 @@
 """The part of step 20: an elastic training, on hosts of which one dies or joins in the middle of an epoch.
 
-What a verdict rests on is seen from outside, and from the model that the training saves: see grader.watchers.elastic.
+What a verdict rests on is seen from outside, and from the model that the training saves: see grader.watchers.elastic_watcher.
 """
 
 import re
@@ -11,14 +11,14 @@ from statistics import median
 from grader.checks import ending
 from grader.checks.on_hosts import cluster, of
 from grader.checks.part import Finding, Part
-from grader.job import Topology
-from grader.report.data import Outcome
-from grader.runner import reading
-from grader.runner.reading import Source
-from grader.runs import ElasticRank, ElasticRuns
-from grader.seen import ElasticFacts, Logged
+from grader.terms.job import Topology
+from grader.terms.report import Outcome
+from grader.reading import parsing
+from grader.reading.parsing import Source
+from grader.terms.runs import ElasticRank, ElasticRuns
+from grader.terms.watched_facts import ElasticFacts, Logged
 
-part = Part("fashion_mnist_elastic.py", "hosts/fashion_mnist_elastic.py", ElasticFacts, read=reading.read)
+part = Part("fashion_mnist_elastic.py", "hosts/fashion_mnist_elastic.py", ElasticFacts, read=parsing.read)
 
 JOINS = cluster("elastic", "joins", "2 hosts, and a third one joins", 3, reserved=False)
 DIES = cluster("elastic", "dies", "2 hosts with 1 and 2 slots, and the first one, with rank 0, dies", 2)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from course.internal import stalls
-from grader.checks import edits
-from grader.facts import ARGUMENTS, HorovodFacts
-from grader.report.data import Outcome, OutcomeStatus
-from grader.runs import Rank, Runs
+from grader.reading import edits
+from grader.terms.facts import ARGUMENTS, HorovodFacts
+from grader.terms.report import Outcome, OutcomeStatus
+from grader.terms.runs import Rank, Runs
 
 RUNS = "The program runs to its end on every rank"
 

@@ -9,10 +9,10 @@ import math
 from grader.checks import tasks
 from grader.checks.parameter_server import mobilenet
 from grader.checks.part import Finding, Part
-from grader.facts import ARGUMENTS, TaskFacts
-from grader.job import TaskSpec, Topology, flags
-from grader.runner.reading import Source
-from grader.runs import TaskRank, TaskRuns
+from grader.terms.facts import ARGUMENTS, TaskFacts
+from grader.terms.job import TaskSpec, Topology, flags
+from grader.reading.parsing import Source
+from grader.terms.runs import TaskRank, TaskRuns
 
 part = Part(
     "evaluator.py",

@@ -1,32 +1,20 @@
 """The part of launch.sh, step 18: a script that starts a program on all hosts of a cluster.
 
 It runs on hosts that it has never seen, and starts a small program of the judge's there. What it is judged by is seen
-from outside of it: see grader.watchers.launch_script.
+from outside of it: see grader.watchers.launch_watcher.
 """
 
 from collections import Counter
 
 from grader.checks import ending
-from grader.checks.on_hosts import (
-    DATA,
-    MANAGEMENT,
-    MPIRUN,
-    cluster,
-    invalid,
-    listed,
-    not_staged,
-    of,
-    other_arguments,
-    other_network,
-    said,
-)
+from grader.checks.on_hosts import DATA, MANAGEMENT, MPIRUN, cluster, invalid, listed, not_staged, of, other_arguments, other_network, said
 from grader.checks.part import Finding, Part
-from grader.job import Topology
-from grader.report.data import Outcome
-from grader.runner import shell
-from grader.runner.reading import Source
-from grader.runs import LaunchRank, LaunchRuns
-from grader.seen import LaunchFacts
+from grader.terms.job import Topology
+from grader.terms.report import Outcome
+from grader.reading import shell
+from grader.reading.parsing import Source
+from grader.terms.runs import LaunchRank, LaunchRuns
+from grader.terms.watched_facts import LaunchFacts
 
 part = Part("launch.sh", "hosts/launch.sh", LaunchFacts, read=shell.read)
 

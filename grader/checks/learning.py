@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from grader.checks import ending
 from grader.checks.part import Finding
-from grader.facts import TaskFit
-from grader.job import Topology
-from grader.runner.reading import Source
-from grader.runs import Rank, Runs
+from grader.terms.facts import TaskFit
+from grader.terms.job import Topology
+from grader.reading.parsing import Source
+from grader.terms.runs import Rank, Runs
 
 # What an accuracy may differ by, for chance. In the trainings of the capstones, the number of updates times their
 # length decides what is learned: with the rate of one process, 2 hosts reach 0.07 less than one process, and 4 hosts

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from grader.checks import ending
 from grader.checks.part import Finding
-from grader.job import Topology
-from grader.report.data import Outcome
-from grader.runs import Facts, Rank, Runs
-from grader.seen import SeenRank
+from grader.terms.job import Topology
+from grader.terms.report import Outcome
+from grader.terms.runs import Facts, Rank, Runs
+from grader.terms.watched_facts import SeenRank
 
 DATA, MANAGEMENT = "eth0", "eth1"  # interfaces
 MPIRUN = "mpirun", "mpiexec", "prterun", "srun"

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from grader.runs import Rank
+from grader.terms.runs import Rank
 
 # A line of a library's: of a warning's text or source, or of TensorFlow's log.
 WARNING = re.compile(

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from grader.checks import tasks
 from grader.checks.part import Finding, Part
 from grader.checks.training import hardly_communicated, moved
-from grader.facts import TaskFacts, TaskFit
-from grader.job import BATCH, IMAGES, LOGS, TaskSpec, Topology, flags
-from grader.runner.reading import Source
+from grader.terms.facts import TaskFacts, TaskFit
+from grader.terms.job import BATCH, IMAGES, LOGS, TaskSpec, Topology, flags
+from grader.reading.parsing import Source
 from grader.runner.synthetic_data import CLASSES, TRAIN_IMAGES
-from grader.runs import TaskRank, TaskRuns
+from grader.terms.runs import TaskRank, TaskRuns
 
 part = Part("coordinator.py", "parameter_server/coordinator.py", TaskFacts)
 

@@ -14,11 +14,11 @@ from typing import Generic
 from course import steps
 from course.steps import Step
 from grader.checks import ending
-from grader.job import Topology
-from grader.report.data import Outcome, OutcomeStatus
-from grader.runner import reading
-from grader.runner.reading import Source
-from grader.runs import Facts, Runs
+from grader.terms.job import Topology
+from grader.terms.report import Outcome, OutcomeStatus
+from grader.reading import parsing
+from grader.reading.parsing import Source
+from grader.terms.runs import Facts, Runs
 
 NOT_RUN = "Not checked: the program does not run."
 POINTS = 10  # of a step's checks together
@@ -79,7 +79,7 @@ class Part(Generic[Facts]):
     # Returns a cluster with a witness as it is in the run of a number: each script is run with another, so that none
     # can know its arguments.
     vary: Callable[[Topology, int], Topology] = lambda cluster, draw: cluster
-    read: Callable[[str], Source] = reading.read_training  # raises NoScriptError where it is not such a script
+    read: Callable[[str], Source] = parsing.read_training  # raises NoScriptError where it is not such a script
     # Returns the outcome of how a script ended, by its runs, the step, the time limit and its text.
     ended: Callable[[Runs[Facts], int, float, str], Outcome] = ending.judge
 

@@ -1,7 +1,7 @@
 """The part of job.sbatch, step 19: a batch script that trains under Slurm, and continues after an interruption.
 
 It is submitted on nodes that it has never seen, and starts a small program of the judge's there. What it is judged by
-is seen from outside of it: see grader.watchers.slurm_job.
+is seen from outside of it: see grader.watchers.job_watcher.
 """
 
 import re
@@ -9,25 +9,13 @@ from collections import Counter
 from pathlib import Path
 
 from grader.checks import ending
-from grader.checks.on_hosts import (
-    DATA,
-    MANAGEMENT,
-    MPIRUN,
-    cluster,
-    invalid,
-    listed,
-    not_staged,
-    of,
-    other_arguments,
-    other_network,
-    said,
-)
+from grader.checks.on_hosts import DATA, MANAGEMENT, MPIRUN, cluster, invalid, listed, not_staged, of, other_arguments, other_network, said
 from grader.checks.part import Finding, Part
-from grader.report.data import Outcome
-from grader.runner import shell
-from grader.runner.reading import Source
-from grader.runs import JobRank, JobRuns
-from grader.seen import JobFacts, SeenRun
+from grader.terms.report import Outcome
+from grader.reading import shell
+from grader.reading.parsing import Source
+from grader.terms.runs import JobRank, JobRuns
+from grader.terms.watched_facts import JobFacts, SeenRun
 
 part = Part("job.sbatch", "hosts/job.sbatch", JobFacts, read=shell.read)
 

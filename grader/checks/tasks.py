@@ -1,9 +1,9 @@
 """What the checks of tasks with roles share: the chief and the evaluator of a cluster with parameter servers."""
 
 from grader.checks.part import Finding
-from grader.job import TaskSpec, TaskType, Topology
-from grader.runner.reading import Source
-from grader.runs import TaskRank, TaskRuns
+from grader.terms.job import TaskSpec, TaskType, Topology
+from grader.reading.parsing import Source
+from grader.terms.runs import TaskRank, TaskRuns
 
 WORK = "strategy", "fit", "evaluate", "server", "wait"  # events by which a script shows that it does a task
 DOES = {

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from grader.checks.part import Finding
-from grader.facts import Fit, TaskFit
-from grader.job import Topology
-from grader.runner.reading import Source
-from grader.runs import HorovodRank, HorovodRuns, Runs
+from grader.terms.facts import Fit, TaskFit
+from grader.terms.job import Topology
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRank, HorovodRuns, Runs
 
 # GPUs of a host: none, as many as its ranks but fewer than all ranks, more than its ranks, which are more than two.
 CLUSTERS = (

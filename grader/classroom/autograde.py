@@ -16,7 +16,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from grader import checks
 from grader.classroom import release, verdicts
 from grader.report import html as report_html
-from grader.report.data import Report
+from grader.terms.report import Report
 
 ANSWER = 10_000  # characters of an answer that are kept: some texts take Markdown's reader the square of their length
 

@@ -27,7 +27,7 @@ from sqlalchemy.exc import SAWarning
 from course import steps
 from course.steps import Step
 from grader.classroom import autograde, intake, verdicts
-from grader.runner import sandbox
+from grader.sandbox import policy
 
 WIDTH = 40  # of the longest bar of the chart, in characters
 
@@ -85,7 +85,7 @@ def main(number, jobs, students, regrade, scheduler, db, course_dir) -> None:
     """Grade what learners handed in for a STEP: points and feedback for each check, grades.csv for all."""
     console = Console(highlight=False)
     step = _step(number)
-    why_not = None if scheduler else sandbox.available()
+    why_not = None if scheduler else policy.available()
     if why_not:
         raise click.ClickException(
             f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."

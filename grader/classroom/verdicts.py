@@ -1,6 +1,6 @@
 """Verdicts on submitted scripts: made in the sandbox, kept by what was judged, and read back for the gradebook.
 
-A verdict is {"report": a grader.report.data.Published, "figure": SVG of the first failure, or ""}.
+A verdict is {"report": a grader.terms.report.Published, "figure": SVG of the first failure, or ""}.
 """
 
 import atexit
@@ -18,8 +18,9 @@ from course import steps
 from course.steps import Step
 from grader.checks import ending
 from grader.judge import judge
-from grader.report.data import Report
-from grader.runner import expectations, sandbox
+from grader.terms.report import Report
+from grader.runner import expectations
+from grader.sandbox import policy
 from grader.runner.pool import NoVerdictError, Pool
 
 _making = threading.Lock()
@@ -75,7 +76,7 @@ def _made_once() -> Pool:
     Raises:
         NoVerdictError: no sandbox can be made here.
     """
-    why_not = sandbox.available()
+    why_not = policy.available()
     if why_not:
         raise NoVerdictError(f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less.")
     pool = Pool()

@@ -6,7 +6,7 @@ from itertools import groupby
 from msgspec import Struct
 
 from course import steps
-from grader.report.data import Published
+from grader.terms.report import Published
 
 STYLE = """
 body {font: 16px/1.5 sans-serif; max-width: 42em; margin: 3em auto; padding: 0 1em; color: #1f2328}

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from course.figures.style import GREY, box, canvas, plots, rank_colour
-from grader.job import BASE_LR
-from grader.runs import HorovodRank, HorovodRuns
+from grader.terms.job import BASE_LR
+from grader.terms.runs import HorovodRank, HorovodRuns
 
 Ranks = list[HorovodRank]  # of one topology
 

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from grader.report.data import Outcome, Report
+from grader.terms.report import Outcome, Report
 from grader.report.head import Head
 from grader.report.marks import MARKS, VERDICTS
 

@@ -1,6 +1,6 @@
 """How statuses look, wherever a report is shown: marks, colours and words."""
 
-from grader.report.data import OutcomeStatus, Status
+from grader.terms.report import OutcomeStatus, Status
 
 MARKS: dict[OutcomeStatus, tuple[str, str]] = {
     "passed": ("✓", "green"),

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.text import Text
 
-from grader.report.data import Report
+from grader.terms.report import Report
 from grader.report.head import Head
 from grader.report.marks import MARKS, VERDICTS
 

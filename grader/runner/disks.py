@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from grader.facts import Disk, Save
-from grader.job import LOGS, Topology
+from grader.terms.facts import Disk, Save
+from grader.terms.job import LOGS, Topology
 
 MOST = 1000  # files of a host that are listed, those of the folder for logs first
 LONGEST = 10  # seconds that reading a checkpoint may take

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from course.steps import ROOT, SOLUTIONS, Step
-from grader.facts import Ran
-from grader.job import Topology
+from grader.terms.facts import Ran
+from grader.terms.job import Topology
 from grader.runner.pool import SECONDS, NoVerdictError, Pool
 from grader.runner.supervisor import HOPELESS
-from grader.runs import BrokenError, Facts, GoneError, read
+from grader.terms.runs import BrokenError, Facts, GoneError, read
 
 # Seconds for a solution, more than for a script: it is run once and kept, and on clusters of its own, too.
 LIMIT = 3 * SECONDS

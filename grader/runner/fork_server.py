@@ -1,10 +1,10 @@
 """Keep TensorFlow and Horovod imported, and for every job fork a process that enters a sandbox and does the job there.
 
-The process that is forked never sees a job: it passes on what its child needs to find one, a grader.job.Order and the
-ends of pipes. So nothing of one submission is there for the next. The child reads a grader.job.Job and writes a
-grader.facts.Answer, as JSON, or {"broken": why}; before it there is a LATER for each second more that it may take, and
+The process that is forked never sees a job: it passes on what its child needs to find one, a grader.terms.job.Order and the
+ends of pipes. So nothing of one submission is there for the next. The child reads a grader.terms.job.Job and writes a
+grader.terms.facts.Answer, as JSON, or {"broken": why}; before it there is a LATER for each second more that it may take, and
 a TURN where a turn of the job begins. A witness is forked, too, into a sandbox of its own, and writes a
-grader.facts.Testimony.
+grader.terms.facts.Testimony.
 
 This is the only module outside of grader.sandboxed that imports it.
 """
@@ -26,9 +26,10 @@ from typing import NoReturn
 import msgspec
 import psutil
 
-from grader.budget import LATER, TURN
-from grader.job import Job, Order, Topology
-from grader.runner import sandbox, server, supervisor
+from grader.sandbox.time_budget import LATER, TURN
+from grader.terms.job import Job, Order, Topology
+from grader.runner import server, supervisor
+from grader.sandbox import policy
 from grader.sandboxed import rank
 from grader.witness import rank as witness
 
@@ -93,8 +94,8 @@ def _tidy_up() -> None:
 def do_job(process: int | None, job: int, answer: int, link: int | None) -> NoReturn:
     """Go into the sandbox of the process, if any, do the job that one pipe brings, answer by the other, and end."""
     try:
-        sandbox.go_inside(process)
-        sandbox.close_all_but(job, answer, *([] if link is None else [link]))
+        policy.go_inside(process)
+        policy.close_all_but(job, answer, *([] if link is None else [link]))
         with os.fdopen(job, "rb") as file:
             task = msgspec.json.decode(file.read(), type=Job)
         os.environ["TMPDIR"] = tempfile.tempdir = task.folder  # temporary files go with it, those of killed ranks too
@@ -112,8 +113,8 @@ def do_job(process: int | None, job: int, answer: int, link: int | None) -> NoRe
 def attend(process: int | None, topology: Topology, link: int, answer: int) -> NoReturn:
     """Go into the sandbox of the process, if any, and be the witness of a topology; what it saw goes by the pipe."""
     try:
-        sandbox.go_inside(process)
-        sandbox.close_all_but(link, answer)
+        policy.go_inside(process)
+        policy.close_all_but(link, answer)
         witness.attend(topology, link, answer)
     finally:
         os._exit(1)

@@ -16,10 +16,12 @@ import msgspec
 
 from course import data
 from course.steps import SOLUTIONS
-from grader.budget import LATER, TURN
-from grader.facts import Ran
-from grader.job import IMAGES, SHIPPED, Job, Order, Topology, side_by_side
-from grader.runner import sandbox, synthetic_data, watching
+from grader.sandbox.time_budget import LATER, TURN
+from grader.terms.facts import Ran
+from grader.terms.job import IMAGES, SHIPPED, Job, Order, Topology, side_by_side
+from grader.runner import synthetic_data
+from grader.sandbox import policy
+from grader.runner import watched_run
 from grader.runner.server import ForkServer, ServerError
 
 SECONDS = 60  # a script may take, for all topologies, of what the time budget counts
@@ -88,7 +90,7 @@ class Pool:
             if server and not server.alive:
                 server.end()
             if not (server and server.alive):
-                self.servers[module] = ForkServer(module, Path(self.folder.name), sandbox.environment())
+                self.servers[module] = ForkServer(module, Path(self.folder.name), policy.environment())
 
     def decide(self, case: bytes) -> bytes:
         """Have a grader.deciding.Case decided on, as msgpack, and return the Decision as JSON.
@@ -101,8 +103,8 @@ class Pool:
             server = self._ready(OF_DECISIONS)
             with self.lock, _no_verdict():
                 if self.sandboxed and self.at_desk is None:
-                    network = self.desk.enter_context(sandbox.network())
-                    self.at_desk = self.desk.enter_context(sandbox.made(self.data, network, WHOLE))
+                    network = self.desk.enter_context(policy.network())
+                    self.at_desk = self.desk.enter_context(policy.made(self.data, network, WHOLE))
             try:
                 with _no_verdict():
                     (decision,) = _exchange(server, {"sandbox": self.at_desk}, case, [LONGEST_DECISION])
@@ -161,10 +163,10 @@ class Pool:
         begins("; ".join(topology.description for topology in topologies))
         try:
             with _no_verdict():
-                return Ran(watching.run(script, name, topologies, seconds, self.data, self.sandboxed))
-        except watching.LateError as error:
+                return Ran(watched_run.run(script, name, topologies, seconds, self.data, self.sandboxed))
+        except watched_run.LateError as error:
             raise OverrunError(str(error)) from None
-        except watching.WatchError as error:
+        except watched_run.WatchError as error:
             raise NoVerdictError(str(error)) from None
 
     def _ready(self, module: str) -> ForkServer:
@@ -216,9 +218,9 @@ class Pool:
         if self.sandboxed:
             with contextlib.ExitStack() as stack:
                 with _no_verdict():
-                    network = stack.enter_context(sandbox.network())
-                    process = stack.enter_context(sandbox.made(self.data, network))
-                    other = stack.enter_context(sandbox.made(self.data, network)) if witnessed else None
+                    network = stack.enter_context(policy.network())
+                    process = stack.enter_context(policy.made(self.data, network))
+                    other = stack.enter_context(policy.made(self.data, network)) if witnessed else None
                 yield Order(process, other, witnessed), "/tmp"
         else:
             with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:

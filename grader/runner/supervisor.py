@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from grader.budget import Budget
-from grader.facts import Answer, Disk, Result
-from grader.job import Job, side_by_side
+from grader.sandbox.time_budget import Budget
+from grader.terms.facts import Answer, Disk, Result
+from grader.terms.job import Job, side_by_side
 from grader.runner import disks
-from grader.runner.ranks import Entry, RunningRank, environments, folder, fork, release
+from grader.runner.running_rank import Entry, RunningRank, environments, folder, fork, release
 
 MEMORY = 8 * 2**30  # bytes that all ranks may take together
 PULSE = 0.5  # seconds between looks at memory and time

@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.keras.callbacks import Callback
 
-from grader.facts import Batch, Epoch, Fit
-from grader.sandboxed import looks
+from grader.terms.facts import Batch, Epoch, Fit
+from grader.sandboxed import model_facts
 
 if TYPE_CHECKING:
     from grader.sandboxed.horovod_recorder import HorovodRecorder
@@ -140,7 +140,7 @@ class Last(Callback):
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note which checkpoints there are now, and what the accuracy is."""
         ended = self._judged_fit.epochs[-1]
-        ended.measure = self._judged_recorder.labels.measure or looks.measure(self.model)
+        ended.measure = self._judged_recorder.labels.measure or model_facts.measure(self.model)
         if self._judged_recorder.files:
             ended.saved = self._judged_recorder.files.new_checkpoints()
             ended.size = self._judged_recorder.files.largest(ended.saved)

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from grader.job import COLLECTIVES
+from grader.terms.job import COLLECTIVES
 
 if TYPE_CHECKING:
     from grader.sandboxed.horovod_recorder import HorovodRecorder

@@ -22,9 +22,10 @@ from tensorflow.keras.callbacks import Callback
 
 from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
-from grader.facts import Fit, HorovodFacts, Projection, State
-from grader.job import HOST, NOWHERE, RANK, Folders, Topology
-from grader.sandboxed import collectives, looks, seeds, steps
+from grader.terms.facts import Fit, HorovodFacts, Projection, State
+from grader.terms.job import HOST, NOWHERE, RANK, Folders, Topology
+from grader.sandboxed import collectives, seeds, steps
+from grader.sandboxed import model_facts
 from grader.sandboxed.announcer import Announcer
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
@@ -76,7 +77,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             if self.facts.fits and self.facts.fits[-1].epochs and len(np.shape(data[0])) == 4:
                 epoch = self.facts.fits[-1].epochs[-1]
                 images = epoch.validation_images if validates else epoch.images
-                for colour in looks.images_in(data).mean(axis=(1, 2)):
+                for colour in model_facts.images_in(data).mean(axis=(1, 2)):
                     images.append("/".join(f"{part:.{digits}f}" for part in colour))
 
         steps.watch(note)
@@ -154,7 +155,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         """
         random = np.random.default_rng(self.rank)
         if self.learns:
-            looks.draw_weights(weights, random)
+            model_facts.draw_weights(weights, random)
         for weight in weights if self.rank else ():
             weight.assign(weight * (1 + APART * random.standard_normal(weight.shape)))
 

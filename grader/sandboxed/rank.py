@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NoReturn
 
-from grader.job import Place
+from grader.terms.job import Place
 from grader.sandboxed.recorder import Recorder
 
 Facts = SimpleQueue[tuple[str, bool]]  # as JSON, and whether the script has ended
@@ -110,11 +110,12 @@ def _recorded(place: Place) -> Recorder[Any]:
         from grader.sandboxed import horovod_recorder
 
         return horovod_recorder.run(script, place.topology, place.number, place.board, place.link)
-    from grader.sandboxed import companions, leader, shortages, task_recorder
+    from grader.sandboxed import leader, shortages, task_recorder
+    from grader.sandboxed import course_tasks
 
     leader.await_leader()
     task = place.topology.tasks[place.number]
     if task.program:
-        return companions.run(str(place.script.with_name(Path(task.program).name)), task, place.number, place.board)
+        return course_tasks.run(str(place.script.with_name(Path(task.program).name)), task, place.number, place.board)
     shortages.raise_shortages()
     return task_recorder.run(script, place.topology, place.number, place.board)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Generic
 import msgspec
 import numpy as np
 
-from grader.facts import ARGUMENTS, Error, Recorded
+from grader.terms.facts import ARGUMENTS, Error, Recorded
 from grader.sandboxed import by_text
 
 # Directions for so many values; more values use them over again. Made here, once, so that the ranks, which are forks,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.facts import HorovodFacts
+from grader.terms.facts import HorovodFacts
 
 MOST = 100  # seeds that are noted
 

@@ -26,10 +26,13 @@ from tensorflow.python.training import server_lib
 from course import tf_config
 from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
-from grader.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
-from grader.job import LOGS, Topology
-from grader.sandboxed import looks, pauses, served, steps
-from grader.sandboxed.companions import make_mobilenet_shallow
+from grader.terms.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
+from grader.terms.job import LOGS, Topology
+from grader.sandboxed import steps
+from grader.sandboxed import model_facts
+from grader.sandboxed import evaluator_pacing
+from grader.sandboxed import server_facts
+from grader.sandboxed.course_tasks import make_mobilenet_shallow
 from grader.sandboxed.exits import Exits
 from grader.sandboxed.recorder import Recorder, plain
 
@@ -53,14 +56,14 @@ class TaskRecorder(Recorder[TaskFacts]):
         self.batches = 0
         self.evaluated: Any = None  # the model that was
         self.logs = Path(LOGS).absolute()  # as the script may change the working directory
-        self.pauses: pauses.Pauses | None = None
+        self.pauses: evaluator_pacing.Pauses | None = None
         self.misplaced = self.learns = False
 
     def be_task(self, topology: Topology) -> None:
         """Be ready to stop a script that is not to do this task."""
         self.misplaced, self.learns = topology.misplaced, topology.learns
         if self.misplaced or topology.tasks[self.rank].type == "evaluator":
-            self.pauses = pauses.Pauses(self, Path.cwd(), self.misplaced)
+            self.pauses = evaluator_pacing.Pauses(self, Path.cwd(), self.misplaced)
 
     def work(self, event: str) -> None:
         """Note that the script starts to work, and stop it there if the task is none of its own."""
@@ -107,7 +110,7 @@ class TaskRecorder(Recorder[TaskFacts]):
             if options:
                 self.facts.communication.append(options.implementation.value)
             if kind is STRATEGIES[-1]:
-                self.facts.parts = served.parts(strategy.extended._variable_partitioner)
+                self.facts.parts = server_facts.parts(strategy.extended._variable_partitioner)
 
         kind.__init__ = watched
 
@@ -126,7 +129,7 @@ class TaskRecorder(Recorder[TaskFacts]):
                 self.work("evaluate")
                 self.facts.gpus, _ = self.gpus.settle()
                 self.facts.evaluations.append(self.project(this.get_weights()))
-                self.facts.shown.append(looks.has_board(kwargs.get("callbacks")))
+                self.facts.shown.append(model_facts.has_board(kwargs.get("callbacks")))
                 self.facts.newest.append(len(list(self.logs.glob("checkpoints/*.index"))))
                 self.facts.evaluated.append([])
                 self.evaluated = this
@@ -181,22 +184,22 @@ class TaskRecorder(Recorder[TaskFacts]):
         fit = TaskFit(
             strategy=type(strategy).__name__,
             replicas=strategy.num_replicas_in_sync,
-            callbacks=[looks.writer(callback) for callback in call.callbacks],
+            callbacks=[model_facts.writer(callback) for callback in call.callbacks],
             steps_per_epoch=None if steps is None else plain(steps),
-            in_parts=looks.in_parts(call.model),
-            places=looks.places(call.model),
-            divided=looks.is_divided(call.arguments["x"]),
-            sharded=looks.is_sharded(call.arguments["x"]),
-            data=looks.kind_of(call.arguments["x"]),
+            in_parts=model_facts.in_parts(call.model),
+            places=model_facts.places(call.model),
+            divided=model_facts.is_divided(call.arguments["x"]),
+            sharded=model_facts.is_sharded(call.arguments["x"]),
+            data=model_facts.kind_of(call.arguments["x"]),
             seed=context.global_seed(),
         )
         self.facts.fits.append(fit)
         if self.learns:
             with strategy.scope():
-                looks.draw_weights(call.model.trainable_weights, np.random.default_rng(0))
-        if fit.data == looks.CREATOR.__name__ and self.dies_after is None:
+                model_facts.draw_weights(call.model.trainable_weights, np.random.default_rng(0))
+        if fit.data == model_facts.CREATOR.__name__ and self.dies_after is None:
             with strategy.scope():
-                fit.input = served.made(call.arguments["x"], looks.number_of)
+                fit.input = server_facts.made(call.arguments["x"], model_facts.number_of)
         alone = not (strategy.extended._in_multi_worker_mode() or strategy._should_use_with_coordinator)
         if alone and not self.learns:
             sys.exit()  # all tasks would write into the same files, each when it gets there
@@ -224,16 +227,16 @@ class TaskRecorder(Recorder[TaskFacts]):
             fit = self.facts.fits[-1]
             batches = fit.validation_images if validates else fit.images
             if len(batches) < KEPT:
-                batches.append([looks.number_of(image) for image in images])
+                batches.append([model_facts.number_of(image) for image in images])
         elif self.facts.evaluated:
             seen = self.facts.evaluated[-1]
-            seen += [looks.number_of(image) for image in images][: SEEN - len(seen)]
+            seen += [model_facts.number_of(image) for image in images][: SEEN - len(seen)]
 
     def look_at_files(self) -> None:
         """Note what an evaluator leaves in --log-dir, and what it finds there at the end."""
-        curves = looks.curves(self.logs)
+        curves = model_facts.curves(self.logs)
         self.facts.logs, self.facts.points = list(curves), sum(curves.values())
-        for path in sorted(self.logs.glob("checkpoints/*-*.index"))[: looks.FILES]:
+        for path in sorted(self.logs.glob("checkpoints/*-*.index"))[: model_facts.FILES]:
             number = re.search(r"-(\d+)$", path.stem)
             if number:
                 self.evaluated.load_weights(str(path.with_suffix(""))).expect_partial()
@@ -276,14 +279,14 @@ class Watcher(Callback):
         super().__init__()
         self._supports_tf_logs = True  # or Keras would refuse callbacks for batches where there are parameter servers
         self._judged_recorder, self._judged_fit = recorder, fit
-        self._judged_kept = looks.kept_tensors(recorder.logs)
+        self._judged_kept = model_facts.kept_tensors(recorder.logs)
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Note what training begins with, once a callback that restores a backup has done so."""
         state = getattr(self.model, "_training_state", None)
         self._judged_fit.restored = bool(state and int(tf.convert_to_tensor(state._ckpt_saved_epoch)) >= 0)
         self._judged_fit.begin = self._judged_recorder.progress(self.model)
-        self._judged_fit.found = not self._judged_kept or looks.is_from(self._judged_kept, self.model)
+        self._judged_fit.found = not self._judged_kept or model_facts.is_from(self._judged_kept, self.model)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begin an epoch."""
@@ -300,7 +303,7 @@ class Watcher(Callback):
         """Note the weights, and the accuracy on the images held out."""
         if len(self._judged_fit.weights) < KEPT:
             self._judged_fit.weights.append(self._judged_recorder.progress(self.model).weights)
-        self._judged_fit.measure = looks.measure(self.model)
+        self._judged_fit.measure = model_facts.measure(self.model)
         if "val_accuracy" in (logs or {}):
             self._judged_fit.accuracies.append(float(logs["val_accuracy"]))
 

@@ -1,4 +1,4 @@
-"""The program that the sandbox for hosts starts: it reads a grader.job.Watch, and prints a grader.facts.Result.
+"""The program that the sandbox for hosts starts: it reads a grader.terms.job.Watch, and prints a grader.terms.facts.Result.
 
 python -m grader.watchers JOB CLOCK
 
@@ -14,8 +14,9 @@ from pathlib import Path
 import msgspec
 
 from course.hosts import HostsError
-from grader import limits, syscalls
-from grader.job import Watch
+from grader.sandbox import limits
+from grader.sandbox import syscalls
+from grader.terms.job import Watch
 
 
 def main(job_file: Path, clock: Path) -> None:

@@ -1,6 +1,6 @@
 """The seconds by which a watcher decides that something takes too long.
 
-They are counted outside of the sandbox, by grader.runner.watching, for all clusters of a script together: the seconds
+They are counted outside of the sandbox, by grader.runner.watched_run, for all clusters of a script together: the seconds
 in which its processes could compute.
 """
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from grader.report.data import Report
+from grader.terms.report import Report
 
 
 @dataclass(frozen=True)

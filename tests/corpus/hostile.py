@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from course.steps import get
-from grader.report.data import Report
+from grader.terms.report import Report
 
 SOLUTION = get(6).solution.read_text()
 STARTER = get(3).starter.read_text()  # after step 2: trains, and lacks step 3

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from course import steps
 from course.steps import SOLUTIONS
 from grader import checks
-from grader.report.data import Report
+from grader.terms.report import Report
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from course.steps import ROOT
-from grader.runner import sandbox
+from grader.sandbox import policy
 
 GRADER = ROOT / "grader"
 SANDBOXED = GRADER / "sandboxed"
@@ -40,7 +40,7 @@ def test_what_is_sandboxed_imports_nothing_that_decides(path):
 
 
 def test_the_sandbox_mounts_what_is_sandboxed_needs_and_no_more():
-    mounted = {ROOT / path for path in sandbox.READABLE}
+    mounted = {ROOT / path for path in policy.READABLE}
     files = {file for path in mounted for file in (modules(path) if path.is_dir() else [path])}
     assert all(file.is_file() for file in files)
     needed = {

@@ -9,7 +9,8 @@ import pytest
 from course.steps import get
 from grader import checks
 from grader.judge import judge
-from grader.runner import expectations, reading
+from grader.runner import expectations
+from grader.reading import parsing
 from grader.runner.pool import Pool
 from tests.attacks.forgeries import FORGERIES, WRAPPED, without
 
@@ -33,8 +34,8 @@ def test_there_are_many_of_each_class_and_no_two_alike():
 @pytest.mark.parametrize("forgery", [each for each in FORGERIES if each not in HIDDEN], ids=str)
 def test_what_goes_after_the_verdict_is_pointed_out(forgery):
     """A script that reading points out never passes; without the forged code, nothing of it is pointed out."""
-    assert reading.read(forgery.script).suspicious
-    assert not reading.read(get(forgery.step).starter.read_text()).suspicious
+    assert parsing.read(forgery.script).suspicious
+    assert not parsing.read(get(forgery.step).starter.read_text()).suspicious
 
 
 @pytest.fixture(scope="module")
@@ -86,5 +87,5 @@ def test_reports_of_the_solution_sent_again_are_no_reports(secret, pool, tmp_pat
     path = tmp_path / step.script
     path.write_text(without(3, WRAPPED, code))
     report = judge(path, 3, pool)
-    assert not reading.read(path.read_text()).suspicious
+    assert not parsing.read(path.read_text()).suspicious
     assert report.status == "failed" and report.score == 0 and "leaves no report" in report.first_failure.message

@@ -15,12 +15,13 @@ from course.steps import ROOT, SOLUTIONS, get
 from grader import checks
 from grader.__main__ import main
 from grader.judge import judge
-from grader.report import data
-from grader.runner import expectations, sandbox
+from grader.terms import report
+from grader.runner import expectations
+from grader.sandbox import policy
 from grader.runner.pool import SECONDS, Pool
 from tests.corpus import CORRECT, HOSTILE, PUZZLES, UNREADABLE, WRONG
 from tests.corpus.hostile import TIMEOUT
-from tests.grader.runner.test_reading import RENAMED, names, rewritten
+from tests.grader.reading.test_source import RENAMED, names, rewritten
 
 # Those of the first part. The corpus has the others.
 STARTERS = [get(number) for number in range(1, 7)]
@@ -36,7 +37,7 @@ RUN = [
 
 @pytest.fixture(scope="module")
 def pool():
-    assert sandbox.available() is None
+    assert policy.available() is None
     with Pool() as pool:
         yield pool
 
@@ -99,7 +100,7 @@ def test_a_file_that_is_not_there_is_not_graded():
     done = command("check", "--step", "3", "--json", "nowhere.py")
     assert done.returncode == 2
     report = json.loads(done.stdout)
-    jsonschema.validate(report, data.schema())
+    jsonschema.validate(report, report.schema())
     assert report["status"] == "not_graded" and "No such file" in report["checks"][0]["message"]
 
 
@@ -149,7 +150,7 @@ def test_the_command_prints_one_object_and_nothing_else():
     done = command("check", "--step", "2", "--json", script)
     assert done.returncode == 1
     report = json.loads(done.stdout)
-    jsonschema.validate(report, data.schema())
+    jsonschema.validate(report, report.schema())
     failed = [check for check in report["checks"] if check["status"] == "failed"]
     assert failed and {check["step"] for check in failed} == {2}
     lines = (ROOT / script).read_text().splitlines()

@@ -12,7 +12,7 @@ from benchmarks import mutants as benchmark
 from benchmarks.mutants import fate
 from course import steps
 from grader.judge import judge
-from grader.runner import sandbox
+from grader.sandbox import policy
 from grader.runner.pool import Pool
 from tests.mutants import GRADED, Mutant, of
 from tests.mutants.equivalents import EQUIVALENTS
@@ -176,7 +176,7 @@ def test_every_equivalent_is_a_mutant():
 
 @pytest.fixture(scope="module")
 def pool():
-    assert sandbox.available() is None
+    assert policy.available() is None
     with Pool() as pool:
         yield pool
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from course.internal import stalls
 from grader.checks import ending, witnessed
-from grader.checks.horovod.program import COUNTED, EPOCHS, QUICK, VAL_BATCH, WHOLE, WITNESSED, part
+from grader.checks.horovod.fashion_mnist import COUNTED, EPOCHS, QUICK, VAL_BATCH, WHOLE, WITNESSED, part
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
 from grader.checks.training import trained
-from grader.facts import Epoch
-from grader.job import BATCH
-from grader.runner.reading import Source
-from grader.runs import HorovodRank, HorovodRuns
+from grader.terms.facts import Epoch
+from grader.terms.job import BATCH
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRank, HorovodRuns
 
 FULL = 3 / 4  # of an epoch's batches, in images: the last batch of a share may be smaller
 PASSES = {1: "one pass", 3: "three passes"}

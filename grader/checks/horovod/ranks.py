@@ -4,13 +4,13 @@ import ast
 import re
 
 from grader.checks import witnessed
-from grader.checks.horovod.program import FEW, QUICK, SHORT_OF_GPUS, WHOLE, part
+from grader.checks.horovod.fashion_mnist import FEW, QUICK, SHORT_OF_GPUS, WHOLE, part
 from grader.checks.output import own_errors
 from grader.checks.part import Finding
 from grader.checks.training import trained
-from grader.facts import ARGUMENTS
-from grader.runner.reading import Source
-from grader.runs import HorovodRank, HorovodRuns
+from grader.terms.facts import ARGUMENTS
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRank, HorovodRuns
 
 # Where these are missing, it is for the steps that bring them to say so.
 METRIC_AVERAGE = "MetricAverageCallback"

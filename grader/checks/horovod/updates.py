@@ -5,13 +5,13 @@ from numpy.typing import NDArray
 
 from course.internal import stalls
 from grader.checks import ending, witnessed
-from grader.checks.horovod.program import part
+from grader.checks.horovod.fashion_mnist import part
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Finding
 from grader.checks.training import close, hardly_communicated, same_loss, trained
-from grader.facts import Batch, Fit
-from grader.runner.reading import Source
-from grader.runs import HorovodRank, HorovodRuns
+from grader.terms.facts import Batch, Fit
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRank, HorovodRuns
 
 BROADCAST = "BroadcastGlobalVariablesCallback"
 SPREAD = 0.1  # of the solution's gradients: ranks with images of their own are further apart in some batch

@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from grader.checks.multi_worker.program import DIES_AFTER, KILLED, RESTARTED, SAVE_FREQ, THREE, part
+from grader.checks.multi_worker.mnist_multi_worker import DIES_AFTER, KILLED, RESTARTED, SAVE_FREQ, THREE, part
 from grader.checks.multi_worker.workers import in_scope, low, not_seen, strategy_first
 from grader.checks.part import Finding
 from grader.checks.training import close
-from grader.facts import Save, TaskFit
-from grader.job import LOGS
-from grader.runner.reading import Source
-from grader.runs import TaskRank, TaskRuns
+from grader.terms.facts import Save, TaskFit
+from grader.terms.job import LOGS
+from grader.reading.parsing import Source
+from grader.terms.runs import TaskRank, TaskRuns
 
 AFTER = "Started again after worker 1 was killed"
 

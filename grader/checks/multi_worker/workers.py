@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from grader.checks.multi_worker.program import CONTINUED, TWO, part
+from grader.checks.multi_worker.mnist_multi_worker import CONTINUED, TWO, part
 from grader.checks.part import Finding
 from grader.checks.training import close, hardly_communicated, moved
-from grader.facts import TaskFit
-from grader.runner.reading import Source
-from grader.runs import TaskRank, TaskRuns
+from grader.terms.facts import TaskFit
+from grader.reading.parsing import Source
+from grader.terms.runs import TaskRank, TaskRuns
 
 STRATEGY = "CollectiveAllReduceStrategy"  # what MultiWorkerMirroredStrategy is called inside TensorFlow
 

@@ -9,12 +9,12 @@ import itertools
 
 from grader.checks import witnessed
 from grader.checks.part import Finding
-from grader.checks.production.program import BASE_LRS, WARMUP_EPOCHS, part
+from grader.checks.production.imagenet_resnet50 import BASE_LRS, WARMUP_EPOCHS, part
 from grader.checks.training import same_loss
-from grader.facts import Fit
-from grader.job import BASE_LR
-from grader.runner.reading import Source
-from grader.runs import HorovodRank, HorovodRuns
+from grader.terms.facts import Fit
+from grader.terms.job import BASE_LR
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRank, HorovodRuns
 
 NEAR = 0.01  # relative
 STEEPEST = 2.4  # times the mean growth of a batch: curved warm-ups are right, jumps are not

@@ -11,12 +11,12 @@ from itertools import takewhile
 from pathlib import Path
 
 from grader.checks.part import Finding
-from grader.checks.production.program import EPOCHS, FIRST, NEWEST, RESUMED, part
+from grader.checks.production.imagenet_resnet50 import EPOCHS, FIRST, NEWEST, RESUMED, part
 from grader.checks.training import close
-from grader.facts import Fit, Projection, State
-from grader.job import CHECKPOINT, LOGS
-from grader.runner.reading import Source
-from grader.runs import HorovodRank, HorovodRuns
+from grader.terms.facts import Fit, Projection, State
+from grader.terms.job import CHECKPOINT, LOGS
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRank, HorovodRuns
 
 LEAST = 0.5  # of the size of the largest checkpoint
 SAVERS = "save", "ModelCheckpoint", "save_weights", "SaveCheckpoint"  # where scripts save

@@ -11,14 +11,14 @@ from itertools import combinations, product
 
 from grader.checks import witnessed
 from grader.checks.part import Finding
-from grader.checks.production.program import FIRST, SHARED, WITNESSED_EPOCHS, part, val_batch
+from grader.checks.production.imagenet_resnet50 import FIRST, SHARED, WITNESSED_EPOCHS, part, val_batch
 from grader.checks.production.staging import staged
 from grader.checks.training import trained
-from grader.facts import Epoch
-from grader.job import BATCH
-from grader.runner.reading import Source
+from grader.terms.facts import Epoch
+from grader.terms.job import BATCH
+from grader.reading.parsing import Source
 from grader.runner.synthetic_data import TRAIN_IMAGES, VAL_IMAGES
-from grader.runs import HorovodRuns
+from grader.terms.runs import HorovodRuns
 
 # Training images that a right script may lose where shares are cut in another place than steps: see Drawn.lost.
 SLACK = 1

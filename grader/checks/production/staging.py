@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 from grader.checks.part import Finding
-from grader.checks.production.program import BY_URL, FRESH, RESULTS, UNREACHED, part
+from grader.checks.production.imagenet_resnet50 import BY_URL, FRESH, RESULTS, UNREACHED, part
 from grader.checks.training import untrained
-from grader.job import LOGS
-from grader.runner.reading import Source
-from grader.runs import HorovodRank, HorovodRuns
+from grader.terms.job import LOGS
+from grader.reading.parsing import Source
+from grader.terms.runs import HorovodRank, HorovodRuns
 
 COLLECTIVES = "allreduce", "barrier", "allgather", "allgather_object", "broadcast", "broadcast_object"
 SETTING = "Where one of three hosts cannot reach the store"

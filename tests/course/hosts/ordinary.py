@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from course.steps import ROOT
-from grader.runner import sandbox
+from grader.sandbox import policy
 
 USER = 12345  # whom the machine does not have
 HOMES: list[str] = []  # those that were made, which conftest.py removes
@@ -40,5 +40,5 @@ def as_ordinary_user(*command: str) -> list[str]:
     os.chown(home, USER, USER)
     options += ["--ro-bind", str(users), "/etc/passwd"]
     become = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--bounding-set=-all"]
-    root = [sandbox.bwrap(), "--dev-bind", "/", "/", "--cap-add", "ALL", *options, "--setenv", "HOME", home]
+    root = [policy.bwrap(), "--dev-bind", "/", "/", "--cap-add", "ALL", *options, "--setenv", "HOME", home]
     return [*root, "--", *become, *command]

@@ -173,9 +173,9 @@ def test_the_command_line_explains_itself_in_one_line(words, line):
 
 def test_one_line_says_that_namespaces_are_forbidden():
     """A user namespace in which there can be no other, and whose user is an ordinary one, stands for such a kernel."""
-    from grader.runner import sandbox
+    from grader.sandbox import policy
 
-    forbids = [sandbox.bwrap(), "--unshare-user", "--uid", "12345", "--disable-userns", "--dev-bind", "/", "/", "--"]
+    forbids = [policy.bwrap(), "--unshare-user", "--uid", "12345", "--disable-userns", "--dev-bind", "/", "/", "--"]
     shown = [*forbids, sys.executable, "-c", "from course import hosts; print(hosts.forbidden())"]
     done = subprocess.run(shown, capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.count("\n") == 1 and done.stdout.startswith(

@@ -1,14 +1,14 @@
 """Made-up runs of imagenet_resnet50.py, in which each rank does all that is asked for up to step 11."""
 
 from course.steps import SOLUTIONS
-from grader.checks.production.program import EPOCHS, NEWEST, WARMUP_EPOCHS
-from grader.facts import Batch, Disk, Epoch, Files, Fit, HorovodFacts, State
-from grader.job import BASE_LR
-from grader.runner import reading
-from grader.runs import Rank, Runs
+from grader.checks.production.imagenet_resnet50 import EPOCHS, NEWEST, WARMUP_EPOCHS
+from grader.terms.facts import Batch, Disk, Epoch, Files, Fit, HorovodFacts, State
+from grader.terms.job import BASE_LR
+from grader.reading import parsing
+from grader.terms.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 
-SOURCE = reading.read((SOLUTIONS / "imagenet_resnet50_after_step_11.py").read_text())
+SOURCE = parsing.read((SOLUTIONS / "imagenet_resnet50_after_step_11.py").read_text())
 SIZES = {"two-hosts": 2, "three-ranks": 3}
 STEPS = 4
 LATER = {"29": 1.0, "30": 0.1, "60": 0.01, "80": 0.001}

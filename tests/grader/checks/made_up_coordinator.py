@@ -3,11 +3,11 @@
 import copy
 
 from grader.checks import parameter_server as checks
-from grader.facts import Disk, Input, Progress, Save, TaskFacts, TaskFit
-from grader.runner import reading
-from grader.runs import Rank, Runs
+from grader.terms.facts import Disk, Input, Progress, Save, TaskFacts, TaskFit
+from grader.reading import parsing
+from grader.terms.runs import Rank, Runs
 
-SOURCE = reading.read(
+SOURCE = parsing.read(
     "resolver.task_type\nset_visible_devices()\nMinSizePartitioner()\ncallbacks = [BackupAndRestore()]\n"
     "get_per_replica_batch_size()\nsteps_per_epoch = 6\nrepeat()\nshuffle()\n"
 )

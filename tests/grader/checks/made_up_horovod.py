@@ -2,13 +2,13 @@
 
 import itertools
 
-from grader.facts import Batch, Epoch, Fit, HorovodFacts, State
-from grader.job import BATCH
-from grader.runner import reading
-from grader.runs import Rank, Runs
+from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
+from grader.terms.job import BATCH
+from grader.reading import parsing
+from grader.terms.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 
-SCRIPT = reading.read(
+SCRIPT = parsing.read(
     "hvd.init()\n"
     "tf.config.set_visible_devices(gpu)\n"
     "set_memory_growth(gpu, True)\n"

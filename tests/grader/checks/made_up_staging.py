@@ -1,11 +1,11 @@
 """Made-up runs of step 8: those of a script that does all that is asked for, and changes of them."""
 
-from grader.facts import Batch, Disk, Error, Files, Fit, HorovodFacts, State
-from grader.runner import reading
-from grader.runs import Rank, Runs
+from grader.terms.facts import Batch, Disk, Error, Files, Fit, HorovodFacts, State
+from grader.reading import parsing
+from grader.terms.runs import Rank, Runs
 
 IMAGES = 20
-SOURCE = reading.read(
+SOURCE = parsing.read(
     "store.download(args.data_url, data_dir)\n"  # 1
     "hvd.allreduce(failures)\n"  # 2
     "data_dir = Path(args.cache_dir)\n"  # 3

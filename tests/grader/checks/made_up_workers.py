@@ -1,13 +1,13 @@
 """Made-up workers of mnist_multi_worker.py, each of which does what the solution does, and changes of them."""
 
-from grader.checks.multi_worker.epochs import HELD_OUT, TRAIN
+from grader.checks.multi_worker.batches import HELD_OUT, TRAIN
 from grader.checks.multi_worker.workers import STRATEGY
-from grader.facts import Disk, Progress, Save, TaskFacts, TaskFit, Writer
-from grader.job import BATCH
-from grader.runner import reading
-from grader.runs import Rank, Runs
+from grader.terms.facts import Disk, Progress, Save, TaskFacts, TaskFit, Writer
+from grader.terms.job import BATCH
+from grader.reading import parsing
+from grader.terms.runs import Rank, Runs
 
-SCRIPT = reading.read(
+SCRIPT = parsing.read(
     """
 strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
 steps_per_epoch = 12

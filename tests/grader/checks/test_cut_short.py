@@ -5,10 +5,10 @@ from copy import deepcopy
 import pytest
 
 from grader.checks.production import resume
-from grader.checks.production.program import part
-from grader.facts import Batch, Epoch, HorovodFacts
-from grader.job import BASE_LR
-from grader.runs import Runs
+from grader.checks.production.imagenet_resnet50 import part
+from grader.terms.facts import Batch, Epoch, HorovodFacts
+from grader.terms.job import BASE_LR
+from grader.terms.runs import Runs
 from tests.grader.checks.made_up import SOURCE, STEPS, all_right, fits
 
 CHECKS = [check.judge for number in (10, 11) for check in part.of(number)]

@@ -4,11 +4,11 @@ import pytest
 
 from course.steps import get
 from grader.checks import elastic as checks
-from grader.runner import reading
-from grader.runs import Rank, Runs
-from grader.seen import ElasticFacts, Logged, Presence
+from grader.reading import parsing
+from grader.terms.runs import Rank, Runs
+from grader.terms.watched_facts import ElasticFacts, Logged, Presence
 
-SOURCE = reading.read(get(20).solution.read_text())
+SOURCE = parsing.read(get(20).solution.read_text())
 BEFORE = {"joins": {"onyx": 1, "mica": 1}, "dies": {"opal": 1, "jade": 2}}
 AFTER = {"joins": {"onyx": 1, "mica": 1, "ruby": 1}, "dies": {"jade": 2}}
 CLUSTERS = {"joins": checks.JOINS, "dies": checks.DIES}
@@ -156,7 +156,7 @@ def test_where_an_error_stays_what_it_is_the_step_is_at_fault():
         (SOURCE.text, "train(hvd"),
         (SOURCE.text.replace("raise Horovod", "pass  #"), "loss = train_step"),
     ):
-        finding = checks.survives(runs, solved(), reading.read(text))
+        finding = checks.survives(runs, solved(), parsing.read(text))
         assert text.splitlines()[finding.line - 1].strip().startswith(at)
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from course.internal.stalls import EXPECTED, GRADIENTS, METRICS, VARIABLES
 from grader.checks import ending
-from grader.facts import Fit, HorovodFacts, State, TaskFacts
-from grader.report.data import Outcome
-from grader.runs import Rank, Runs
+from grader.terms.facts import Fit, HorovodFacts, State, TaskFacts
+from grader.terms.report import Outcome
+from grader.terms.runs import Rank, Runs
 
 BROADCAST = "broadcast of a tensor (3,) in broadcast_variables"
 GRADIENT = "allreduce of a tensor (3,) in allreduce_grads"

@@ -5,11 +5,11 @@ import copy
 import pytest
 
 from grader.checks import evaluator as checks
-from grader.facts import ARGUMENTS, Checkpoint, TaskFacts
-from grader.runner import reading
-from grader.runs import Rank, Runs
+from grader.terms.facts import ARGUMENTS, Checkpoint, TaskFacts
+from grader.reading import parsing
+from grader.terms.runs import Rank, Runs
 
-SOURCE = reading.read("resolver.task_type\nset_visible_devices()\nparse_args()\nSidecarEvaluator(steps=1)\n")
+SOURCE = parsing.read("resolver.task_type\nset_visible_devices()\nparse_args()\nSidecarEvaluator(steps=1)\n")
 WHERE, LATE = "Evaluator (next to a training)", "after a training"
 WEIGHTS = [[1.0, 2.0], [1.0, 2.001], [1.0, 2.002]]  # of each checkpoint
 

@@ -10,14 +10,15 @@ from msgspec.structs import replace
 
 from grader.checks.horovod import epochs, updates
 from grader.checks.horovod import ranks as horovod_ranks
-from grader.facts import Batch, Fit, HorovodFacts, State
+from grader.terms.facts import Batch, Fit, HorovodFacts, State
 from grader.report import figures
-from grader.runner import reading, synthetic_data
-from grader.runs import Rank, Runs
+from grader.runner import synthetic_data
+from grader.reading import parsing
+from grader.terms.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 
-NOTHING = reading.read("pass")
-SOURCE = reading.read(
+NOTHING = parsing.read("pass")
+SOURCE = parsing.read(
     "opt = DistributedOptimizer(SGD())\n"  # 1
     "model.compile(optimizer=opt, loss_weights=[2.0])\n"  # 2
     "callbacks = [BroadcastGlobalVariablesCallback(0)]\n"  # 3

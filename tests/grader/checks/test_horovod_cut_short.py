@@ -3,7 +3,7 @@
 import pytest
 
 from grader.checks.horovod import epochs, ranks, updates
-from grader.runs import Runs
+from grader.terms.runs import Runs
 from tests.grader.checks.made_up_horovod import ERROR, ORDER, SCRIPT, batch, epoch, fit, rank, runs
 
 RIGHT = runs(rank(0), rank(1))

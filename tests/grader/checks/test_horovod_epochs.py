@@ -3,10 +3,10 @@
 import pytest
 
 from grader.checks.horovod import epochs
-from grader.runner import reading
+from grader.reading import parsing
 from tests.grader.checks.made_up_horovod import SCRIPT, epoch, fit, rank, runs
 
-SOURCE = reading.read(f"{SCRIPT.text}validation_data = test.flow()\n")
+SOURCE = parsing.read(f"{SCRIPT.text}validation_data = test.flow()\n")
 RIGHT = runs(rank(0), rank(1))
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from course.internal.stalls import GRADIENTS, METRICS, VARIABLES
 from grader.checks.horovod import epochs, ranks, updates
-from grader.checks.horovod.program import COUNTED, SHORT_OF_GPUS, VAL_BATCH
-from grader.facts import ARGUMENTS, Error
-from grader.runner import reading
-from grader.runs import Runs
+from grader.checks.horovod.fashion_mnist import COUNTED, SHORT_OF_GPUS, VAL_BATCH
+from grader.terms.facts import ARGUMENTS, Error
+from grader.reading import parsing
+from grader.terms.runs import Runs
 from tests.grader.checks.made_up_horovod import (
     BROADCAST,
     ERROR,
@@ -140,7 +140,7 @@ def test_a_program_that_fails_without_gpus_alone_fails_that_check():
 
 
 SHORT = {"topology": SHORT_OF_GPUS.description}
-GUARDED = reading.read(
+GUARDED = parsing.read(
     "if gpus:\n"
     '    assert len(gpus) >= hvd.local_size(), "too few"\n'
     "    if len(gpus) < hvd.local_size():\n"

@@ -4,9 +4,9 @@ import pytest
 
 from course.steps import get
 from grader.checks import launch_script as checks
-from grader.runner import shell
-from grader.runs import Rank, Runs
-from grader.seen import Launched, LaunchFacts
+from grader.reading import shell
+from grader.terms.runs import Rank, Runs
+from grader.terms.watched_facts import Launched, LaunchFacts
 
 SOURCE = shell.read(get(18).solution.read_text())
 LARGE, SMALL = 8_000_000, 20_000  # bytes

@@ -5,12 +5,12 @@ import pytest
 from grader.checks import capstone_1
 from grader.checks.capstone_1 import LEARNED_BATCH, learned
 from grader.checks.learning import MARGIN, MEASURES
-from grader.facts import Epoch
-from grader.runner import reading
-from grader.runs import Runs
+from grader.terms.facts import Epoch
+from grader.reading import parsing
+from grader.terms.runs import Runs
 from tests.grader.checks.made_up_horovod import GRADIENT, METRIC, fit, rank
 
-SCRIPT = reading.read("optimizer = SGD(0.1)\nmodel.fit(training.take(3))\n")
+SCRIPT = parsing.read("optimizer = SGD(0.1)\nmodel.fit(training.take(3))\n")
 STEPS = 120
 MEASURE = min(MEASURES)
 

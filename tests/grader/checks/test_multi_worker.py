@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.checks.multi_worker import epochs, restart, workers
+from grader.checks.multi_worker import restart, workers
+from grader.checks.multi_worker import batches
 from grader.checks.multi_worker.workers import STRATEGY
-from grader.facts import Disk, Progress, Save, Writer
-from grader.job import BATCH
+from grader.terms.facts import Disk, Progress, Save, Writer
+from grader.terms.job import BATCH
 from tests.grader.checks.made_up_workers import (
     CHECKPOINTS,
     SCRIPT,
@@ -24,8 +25,8 @@ from tests.grader.checks.made_up_workers import (
 )
 
 CHECKS = [
-    *(workers.strategy_first, workers.communication, workers.in_scope, epochs.global_batch, epochs.parts),
-    *(epochs.steps, epochs.restored, epochs.chief_reports),
+    *(workers.strategy_first, workers.communication, workers.in_scope, batches.global_batch, batches.parts),
+    *(batches.steps, batches.restored, batches.chief_reports),
     *(restart.chief_writes, restart.thrown_away, restart.checkpoints, restart.one_backup, restart.backups),
     *(restart.resumed, restart.last_save),
 ]
@@ -80,30 +81,30 @@ MESSAGES = [
         lambda found: [of_fit(at, end=progress(0), weights=[])(found) for at in (0, 1)],
         "training hardly changes the weights. Expected: it trains all of them",
     ),
-    (epochs.global_batch, of_fit(images=[[1]] * 24), "takes 1 image per step. Expected: 2"),
-    (epochs.parts, of_fit(images=worker(0).facts.fits[0].images), "trains on the same images as worker 0"),
+    (batches.global_batch, of_fit(images=[[1]] * 24), "takes 1 image per step. Expected: 2"),
+    (batches.parts, of_fit(images=worker(0).facts.fits[0].images), "trains on the same images as worker 0"),
     (
-        epochs.parts,
+        batches.parts,
         of_fit(validation_images=worker(0).facts.fits[0].validation_images),
         "validates on the same images as worker 0",
     ),
-    (epochs.parts, of_fit(images=[[2, 3], [6, 7]] * 12), "the images are shared out twice"),
-    (epochs.steps, of_fit(epochs=[25, 25]), "makes 25 steps in epoch 1. Expected: 12, for 50 images"),
-    (epochs.steps, of_fit(epochs=[12, 1]), "makes 1 step in epoch 2. Expected: 12, for 50 images"),
+    (batches.parts, of_fit(images=[[2, 3], [6, 7]] * 12), "the images are shared out twice"),
+    (batches.steps, of_fit(epochs=[25, 25]), "makes 25 steps in epoch 1. Expected: 12, for 50 images"),
+    (batches.steps, of_fit(epochs=[12, 1]), "makes 1 step in epoch 2. Expected: 12, for 50 images"),
     (
-        epochs.steps,
+        batches.steps,
         of_fit(validation_images=[[1000, 1001]] * 20),
         "together validate on 24 images per epoch",
     ),
-    (epochs.steps, of_fit(validation_images=[[0, 1]] * 4), "that the workers validate on"),
+    (batches.steps, of_fit(validation_images=[[0, 1]] * 4), "that the workers validate on"),
     (
-        epochs.restored,
+        batches.restored,
         of_rank(found=newest("after-2", 24)),
         "Worker 1 (two workers), started again, begins with 0 steps behind it. Expected: 24",
     ),
-    (epochs.restored, of_fit(epochs=[12]), "trains for 1 epoch. Expected: 2, since --epochs is 2"),
-    (epochs.chief_reports, of_rank(stdout="Epoch 1/2"), "Worker 1 (two workers) prints “Epoch 1/2”"),
-    (epochs.chief_reports, of_rank(0, stdout=""), "the chief, prints nothing"),
+    (batches.restored, of_fit(epochs=[12]), "trains for 1 epoch. Expected: 2, since --epochs is 2"),
+    (batches.chief_reports, of_rank(stdout="Epoch 1/2"), "Worker 1 (two workers) prints “Epoch 1/2”"),
+    (batches.chief_reports, of_rank(0, stdout=""), "the chief, prints nothing"),
     (restart.chief_writes, of_facts(0, saves=saves(5, folder="/tmp/x")), "save_weights writes to /tmp/x/after-1"),
     (restart.thrown_away, of_facts(saves=saves(5)), "writes where the chief's files are kept"),
     (restart.thrown_away, of_facts(remains=["/tmp/a"]), "Worker 1 (two workers) leaves /tmp/a"),
@@ -174,7 +175,7 @@ def test_no_checkpoint_at_all():
     runs.reserved = {}
     for rank in runs.ranks():
         rank.found = Disk()
-    assert "leaves no checkpoint in --log-dir/checkpoints" in epochs.restored(runs, right(), SCRIPT).message
+    assert "leaves no checkpoint in --log-dir/checkpoints" in batches.restored(runs, right(), SCRIPT).message
 
 
 def test_a_checkpoint_of_another_step_than_the_newest():
@@ -187,23 +188,23 @@ def test_a_checkpoint_of_another_step_than_the_newest():
 
 
 def test_data_that_do_not_repeat_end_in_a_later_epoch():
-    found = said(epochs.steps, of_fit(epochs=[12, 1]))
+    found = said(batches.steps, of_fit(epochs=[12, 1]))
     assert found.message == (
         "Worker 1 (two workers) makes 1 step in epoch 2. Expected: 12, for 50 images that are not held out, 4 per "
         "step. The data end: do they repeat?"
     )
     assert found.line == 10
-    assert "The data end" not in said(epochs.steps, of_fit(epochs=[1, 1])).message
+    assert "The data end" not in said(batches.steps, of_fit(epochs=[1, 1])).message
 
 
 def test_steps_whose_images_nobody_saw_need_a_person():
-    found = said(epochs.global_batch, of_fit(images=[]))
+    found = said(batches.global_batch, of_fit(images=[]))
     assert found.unclear and "makes 24 steps, and images were seen to go into 0 of them" in found.message
 
 
 def test_weights_that_no_checkpoint_has():
     found = said(
-        epochs.restored, lambda ranks: (of_rank(found=newest("after-2", 0))(ranks), of_fit(found=False)(ranks))
+        batches.restored, lambda ranks: (of_rank(found=newest("after-2", 0))(ranks), of_fit(found=False)(ranks))
     )
     assert "begins with weights that are in no checkpoint or backup below --log-dir" in found.message
 
@@ -232,8 +233,8 @@ def test_epochs_counted_from_the_beginning():
         for rank in every.topologies["three-workers"]:
             rank.found, rank.facts.fits[0].entered = newest("after-2", 24), progress(24)
     runs.topologies["three-workers"][1].facts.fits[0].epochs = [12] * 4
-    message = epochs.restored(runs, expected, SCRIPT).message
-    assert "trains for 4 epochs. Expected: 2, since --epochs is 4, with 2 epochs behind it." in message
+    message = batches.restored(runs, expected, SCRIPT).message
+    assert "trains for 4 batches. Expected: 2, since --epochs is 4, with 2 epochs behind it." in message
 
 
 def test_workers_that_shuffle_with_seeds_of_their_own_pass_as_the_lesson_says():
@@ -241,7 +242,7 @@ def test_workers_that_shuffle_with_seeds_of_their_own_pass_as_the_lesson_says():
     fit = runs.topologies["two-workers"][1].facts.fits[0]
     first = worker(0).facts.fits[0].images
     fit.images = [*first[:6], *fit.images[6:]]  # half of them are the other worker's, too
-    assert epochs.parts(runs, right(), SCRIPT) is None
+    assert batches.parts(runs, right(), SCRIPT) is None
     lesson = Path(__file__).parents[3] / "notebooks/step_13/step_13.ipynb"
     assert "the check at the end of this lesson accepts different seeds" in lesson.read_text()
 
@@ -250,7 +251,7 @@ def test_images_that_the_script_shares_out_alone_pass():
     runs = right()
     fit = runs.topologies["two-workers"][1].facts.fits[0]
     fit.divided, fit.images = False, [[2, 3], [6, 7]] * 12
-    assert epochs.parts(runs, right(), SCRIPT) is None
+    assert batches.parts(runs, right(), SCRIPT) is None
 
 
 def test_the_line_is_that_of_what_is_at_fault():

@@ -2,12 +2,13 @@
 
 import pytest
 
-from grader.checks.multi_worker import epochs, restart, workers
-from grader.facts import Disk
+from grader.checks.multi_worker import restart, workers
+from grader.checks.multi_worker import batches
+from grader.terms.facts import Disk
 from tests.grader.checks.made_up_workers import SCRIPT, of_facts, of_fit, of_rank, right, said
 
 
-@pytest.mark.parametrize("check", [workers.in_scope, epochs.restored, epochs.chief_reports])
+@pytest.mark.parametrize("check", [workers.in_scope, batches.restored, batches.chief_reports])
 def test_what_a_crash_hides_is_not_checked(check):
     found = said(check, lambda ranks: (of_rank(error="ValueError")(ranks), of_fit(end=None)(ranks)))
     assert found.untold and "worker 1 (two workers) ends before it has trained" in found.message
@@ -42,7 +43,7 @@ def test_what_a_worker_that_ends_early_does_not_show_is_not_checked(check, chang
 @pytest.mark.parametrize(
     ("check", "change", "message"),
     [
-        (epochs.restored, leave_no_checkpoint, "the killed workers leave no checkpoint that could be loaded."),
+        (batches.restored, leave_no_checkpoint, "the killed workers leave no checkpoint that could be loaded."),
         (
             restart.resumed,
             lambda runs: runs.reserved["killed"][0].facts.fits.clear(),

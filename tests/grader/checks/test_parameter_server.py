@@ -5,10 +5,10 @@ import math
 import pytest
 
 from grader.checks import parameter_server as checks
-from grader.facts import Input, Progress, Save
-from grader.job import BATCH
+from grader.terms.facts import Input, Progress, Save
+from grader.terms.job import BATCH
 from grader.runner.synthetic_data import TRAIN_IMAGES
-from grader.runs import Runs
+from grader.terms.runs import Runs
 from tests.grader.checks.made_up_coordinator import (
     ORDERED,
     SOURCE,

@@ -3,7 +3,7 @@
 import pytest
 
 from grader.checks import parameter_server as checks
-from grader.facts import Input
+from grader.terms.facts import Input
 from tests.grader.checks.made_up_coordinator import WHERE, chief, ended_early, fact, fit, found
 
 CRASHED = chief(error="ValueError: no")

@@ -3,9 +3,9 @@
 import pytest
 
 from grader.checks.part import Finding, Part
-from grader.facts import HorovodFacts
-from grader.runner import reading
-from grader.runs import Rank, Runs
+from grader.terms.facts import HorovodFacts
+from grader.reading import parsing
+from grader.terms.runs import Rank, Runs
 
 part = Part("script.py", "", HorovodFacts)
 
@@ -43,5 +43,5 @@ def runs(reported=True):
     ],
 )
 def test_a_check_that_is_not_judged_says_why(runs, messages):
-    outcomes, _ = part.compare(4, runs, runs, reading.read("pass"))
+    outcomes, _ = part.compare(4, runs, runs, parsing.read("pass"))
     assert [outcome.message for outcome in outcomes] == messages

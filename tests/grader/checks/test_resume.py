@@ -3,10 +3,10 @@
 import pytest
 
 from grader.checks.production import resume
-from grader.checks.production.program import EPOCHS, FIRST, NEWEST
-from grader.facts import Disk
-from grader.runner import reading
-from grader.runs import Runs
+from grader.checks.production.imagenet_resnet50 import EPOCHS, FIRST, NEWEST
+from grader.terms.facts import Disk
+from grader.reading import parsing
+from grader.terms.runs import Runs
 from tests.grader.checks.made_up import SOURCE, all_right, fits, line, state
 
 
@@ -150,13 +150,13 @@ def test_a_program_that_does_not_see_the_copies_is_right(runs, right):
 def test_the_line_of_model_fit_where_it_is_not_given_the_epoch(runs, right):
     begin(runs, 0, 0)
     text = SOURCE.text.replace("    initial_epoch=initial_epoch,\n", "")
-    assert resume.goes_on(runs, right, reading.read(text)).line == line("model.fit(")
+    assert resume.goes_on(runs, right, parsing.read(text)).line == line("model.fit(")
 
 
 def test_the_line_of_the_argument_where_it_is_changed_there(runs, right):
     begin(runs, NEWEST - 1, NEWEST - 1)
     text = SOURCE.text.replace("initial_epoch=initial_epoch,", "initial_epoch=initial_epoch - 1,")
-    assert resume.goes_on(runs, right, reading.read(text)).line == line("    initial_epoch=initial_epoch")
+    assert resume.goes_on(runs, right, parsing.read(text)).line == line("    initial_epoch=initial_epoch")
 
 
 def test_other_weights_after_a_restart(runs, right):

@@ -4,9 +4,9 @@ import pytest
 
 from course.steps import get
 from grader.checks import scheduled as checks
-from grader.runner import shell
-from grader.runs import Rank, Runs
-from grader.seen import JobFacts, SeenRun, SeenTask
+from grader.reading import shell
+from grader.terms.runs import Rank, Runs
+from grader.terms.watched_facts import JobFacts, SeenRun, SeenTask
 
 SOURCE = shell.read(get(19).solution.read_text())
 LARGE, SMALL = 8_000_000, 20_000  # bytes

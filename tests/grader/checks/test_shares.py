@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.checks.production import shares
-from grader.checks.production.program import val_batch
-from grader.facts import Batch, Epoch, Fit, HorovodFacts, State
-from grader.job import BATCH
-from grader.runner import reading
+from grader.checks.production.imagenet_resnet50 import val_batch
+from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
+from grader.terms.job import BATCH
+from grader.reading import parsing
 from grader.runner.synthetic_data import TRAIN_IMAGES, VAL_IMAGES
-from grader.runs import Rank, Runs
+from grader.terms.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 
-SOURCE = reading.read(
+SOURCE = parsing.read(
     "order = np.random.default_rng(epoch).permutation(images.samples)\n"  # 1
     "model.fit(\n"  # 2
     "    share_of(train_iter, itertools.count(initial_epoch)),\n"  # 3
@@ -246,7 +246,7 @@ def test_ranks_that_seed_numpy_alike_in_training_fail():
     runs = runs_of([0, 1])
     for rank in runs.topologies["three-ranks"]:
         rank.facts.fits[0].seeds = ["0", "1"]
-    found = shares.own_generator(runs, runs, reading.read("np.random.seed(epoch)\nmodel.fit()\n"))
+    found = shares.own_generator(runs, runs, parsing.read("np.random.seed(epoch)\nmodel.fit()\n"))
     assert "Rank 1 (one host) seeds NumPy's global generator with 0" in found.message and found.line == 1
 
 
@@ -254,7 +254,7 @@ def test_ranks_that_seed_numpy_alike_before_training_fail():
     runs = runs_of([0, 1])
     for rank in runs.topologies["three-ranks"]:
         rank.facts.fits[0].generator = "the same"
-    found = shares.own_generator(runs, runs, reading.read("np.random.seed(1)\nmodel.fit()\n"))
+    found = shares.own_generator(runs, runs, parsing.read("np.random.seed(1)\nmodel.fit()\n"))
     assert "global generator is in the same state on ranks 0 and 1 (one host)" in found.message and found.line == 1
 
 

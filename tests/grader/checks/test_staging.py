@@ -3,7 +3,7 @@
 import pytest
 
 from grader.checks.production import staging
-from grader.facts import Error, HorovodFacts
+from grader.terms.facts import Error, HorovodFacts
 from tests.grader.checks.made_up_staging import (
     FAILURE,
     IMAGES,

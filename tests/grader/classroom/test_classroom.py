@@ -20,7 +20,8 @@ from nbgrader.api import Gradebook
 from course.steps import ROOT, get
 from grader import checks
 from grader.classroom import autograde, grade, release, verdicts
-from grader.runner import expectations, sandbox
+from grader.runner import expectations
+from grader.sandbox import policy
 from tests.conftest import listen_to_interrupts
 from tests.school import School
 

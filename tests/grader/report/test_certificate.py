@@ -7,7 +7,7 @@ from course.steps import get
 from grader import checks, notebook
 from grader.notebook import Checked
 from grader.report import certificate
-from grader.report.data import Outcome, Published, Report
+from grader.terms.report import Outcome, Published, Report
 
 CAPSTONES = sorted({check.step.number for check in checks.CHECKS if check.step.is_capstone})
 

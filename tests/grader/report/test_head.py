@@ -12,7 +12,7 @@ from course.steps import get
 from grader import __main__ as command
 from grader import notebook
 from grader.report import head, html, text
-from grader.report.data import Outcome, Report
+from grader.terms.report import Outcome, Report
 
 TODOS = "# TODO: Step 1: import\nx = 1  # todo step 2\n# TODO: Step 3: wrap\n# TODO: tidy up\n"
 OUTCOME = Outcome("A check", 2, "passed", 10, 10, "Correct.", "", None)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.checks import CHECKS
-from grader.report import data, figures
-from grader.report.data import NotYetError, Outcome, Report
+from grader.report import figures
+from grader.terms import report
+from grader.terms.report import NotYetError, Outcome, Report
 from tests.grader.checks.made_up_horovod import rank
 
 outcomes = st.builds(
@@ -29,7 +30,7 @@ outcomes = st.builds(
 @given(st.lists(outcomes, max_size=7), st.sampled_from(["passed", "failed", "needs_review", "not_graded"]))
 def test_any_report_follows_the_schema_and_shows_no_html_of_the_learner(found, status):
     report = Report(3, "fashion_mnist.py", status, 1.0, found)
-    jsonschema.validate(json.loads(report.to_json()), data.schema())
+    jsonschema.validate(json.loads(report.to_json()), report.schema())
     report.checks = [Outcome("<script>", 3, "failed", 0, 10, "<script>", "<script>", None)]
     assert "<script>" not in report._repr_html_()
 
@@ -83,6 +84,6 @@ def test_titles_of_a_figure_are_next_to_each_other():
 
 def test_what_failed_comes_before_what_a_person_has_to_look_at():
     outcomes = [Outcome("A", 3, status, 0, 10, "", "", None) for status in ("passed", "skipped", "error", "failed")]
-    assert data.first_failure(outcomes).status == "failed"
-    assert data.first_failure(outcomes[:3]).status == "error"
-    assert data.first_failure(outcomes[:2]) is None
+    assert report.first_failure(outcomes).status == "failed"
+    assert report.first_failure(outcomes[:3]).status == "error"
+    assert report.first_failure(outcomes[:2]) is None

@@ -6,7 +6,7 @@ import signal
 import pytest
 import tensorflow as tf
 
-from grader.job import LOGS, TaskSpec, Topology
+from grader.terms.job import LOGS, TaskSpec, Topology
 from grader.runner import disks
 from tests.grader.deep import too_deep
 

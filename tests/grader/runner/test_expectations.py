@@ -9,7 +9,7 @@ import pytest
 from course import steps
 from course.steps import SOLUTIONS
 from grader import checks
-from grader.facts import Answer, HorovodFacts, Ran, Result, TaskFacts
+from grader.terms.facts import Answer, HorovodFacts, Ran, Result, TaskFacts
 from grader.runner import allowlist, expectations
 from grader.runner.pool import NoVerdictError
 

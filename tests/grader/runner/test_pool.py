@@ -15,23 +15,24 @@ import pytest
 
 from course import steps
 from course.steps import ROOT
-from grader import checks, runs
-from grader.checks.horovod.program import WITH_WITNESS
+from grader import checks
+from grader.terms import runs
+from grader.checks.horovod.fashion_mnist import WITH_WITNESS
 from grader.checks.training import CLUSTERS
-from grader.facts import Answer, HorovodFacts, Result, Testimony
-from grader.job import TaskSpec, Topology
+from grader.terms.facts import Answer, HorovodFacts, Result, Testimony
+from grader.terms.job import TaskSpec, Topology
 from grader.judge import judge
-from grader.runner import sandbox
+from grader.sandbox import policy
 from grader.runner.pool import OF_DECISIONS, OF_RUNS, NoVerdictError, OverrunError, Pool, _exchange
 from grader.runner.server import PATIENCE, ServerError
-from grader.runs import BrokenError
+from grader.terms.runs import BrokenError
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def pool():
-    assert sandbox.available() is None
+    assert policy.available() is None
     with Pool() as pool:
         yield pool
 
@@ -249,7 +250,7 @@ def test_a_witness_that_ended_leaves_no_verdict(pool, monkeypatch):
 
 
 def test_a_witness_waits_until_the_clusters_before_its_own_have_ended(monkeypatch):
-    variables = sandbox.environment() | {"HOROVOD_GLOO_TIMEOUT_SECONDS": "2"}  # Horovod's own is 30
+    variables = policy.environment() | {"HOROVOD_GLOO_TIMEOUT_SECONDS": "2"}  # Horovod's own is 30
     monkeypatch.setattr(sandbox, "environment", lambda: variables)
     slow = "import os, time\ntime.sleep(3)\nif os.environ['HOROVOD_CROSS_SIZE'] == '2':\n"
     slow += "    import horovod.tensorflow as hvd\n    hvd.init()"

@@ -11,10 +11,10 @@ import psutil
 import pytest
 from msgspec import structs
 
-from grader.budget import Budget
-from grader.job import Job, TaskSpec, Topology
+from grader.sandbox.time_budget import Budget
+from grader.terms.job import Job, TaskSpec, Topology
 from grader.runner import supervisor
-from grader.runner.ranks import RunningRank
+from grader.runner.running_rank import RunningRank
 
 CORES = len(os.sched_getaffinity(0))
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from grader.sandboxed import companions, pauses
+from grader.sandboxed import course_tasks
+from grader.sandboxed import evaluator_pacing
 
 
 @pytest.mark.parametrize(
@@ -10,24 +11,24 @@ from grader.sandboxed import companions, pauses
     [
         ([(0, 3), (0, 4), (1, 4), (9, 9)], 3),  # until the checkpoint of epoch 0 is evaluated
         ([(0, 3), (0, 8), (0, 9), (9, 9)], 3),  # or the evaluator has paused often and does not evaluate it
-        ([(0, 0), (pauses.ENDED, 0), (9, 9)], 2),  # or has ended
+        ([(0, 0), (evaluator_pacing.ENDED, 0), (9, 9)], 2),  # or has ended
     ],
 )
 def test_a_training_waits_as_long_as_an_evaluation_may_come(monkeypatch, states, looks):
     seen = []
 
     def state():
-        seen.append(pauses.State(*states[len(seen)]))
+        seen.append(evaluator_pacing.State(*states[len(seen)]))
         return seen[-1]
 
     monkeypatch.setattr(pauses, "state", state)
-    companions.Paced().on_epoch_end(0)
+    course_tasks.Paced().on_epoch_end(0)
     assert len(seen) == looks
 
 
 def test_its_patience_with_an_evaluator_that_does_nothing_ends(monkeypatch):
     monkeypatch.setattr(companions, "PATIENCE", 0.2)
-    monkeypatch.setattr(pauses, "state", lambda: pauses.State(0, 0))
-    paced = companions.Paced()
+    monkeypatch.setattr(pauses, "state", lambda: evaluator_pacing.State(0, 0))
+    paced = course_tasks.Paced()
     paced.on_epoch_end(0)
     assert paced.patience <= 0

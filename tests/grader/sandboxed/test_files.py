@@ -12,8 +12,8 @@ from course.steps import ROOT
 WATCHED = """
 import os, pathlib, shutil, tempfile
 import h5py, tensorflow as tf
-from grader.facts import Fit, State
-from grader.job import Folders, Found
+from grader.terms.facts import Fit, State
+from grader.terms.job import Folders, Found
 from grader.sandboxed.files import WatchedFiles
 
 logs = pathlib.Path("left")

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from grader.sandboxed import looks
+from grader.sandboxed import model_facts
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from grader.sandboxed import looks
     ],
 )
 def test_a_data_set_that_the_program_shares_out_is_known_wherever_it_does_so(make, sharded):
-    assert looks.is_sharded(make(tf.data.Dataset.range(8))) is sharded
+    assert model_facts.is_sharded(make(tf.data.Dataset.range(8))) is sharded

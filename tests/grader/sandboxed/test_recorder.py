@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 
-from grader.facts import ARGUMENTS, HorovodFacts
+from grader.terms.facts import ARGUMENTS, HorovodFacts
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
 
 

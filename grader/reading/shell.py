@@ -1,0 +1,25 @@
+"""Read a shell script without running it: where things are in it. Whether it is valid bash, bash itself says."""
+
+import ast
+import re
+
+from grader.reading.parsing import Source
+
+
+class ShellSource(Source):
+    """A shell script's text."""
+
+    def line_of(self, *names: str) -> int | None:
+        """Return the first line in which one of these words is, in the order given. Comments do not count."""
+        lines = [re.sub(r"(^|\s)#.*", "", line) for line in self.text.splitlines()]
+        for name in names:
+            word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+            for number, line in enumerate(lines, 1):
+                if word.search(line):
+                    return number
+        return None
+
+
+def read(text: str) -> Source:
+    """Return a script to find lines in. It runs on hosts in a sandbox only, so nothing in it is unexpected."""
+    return ShellSource(text, ast.Module([], []))

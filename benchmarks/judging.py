@@ -14,7 +14,7 @@ from statistics import median
 from course import launch, steps
 from course.steps import ROOT, SOLUTIONS, Step
 from grader import checks
-from grader.terms.job import IMAGES, Topology
+from grader.terms.job import IMAGES, Cluster
 from grader.judge import judge
 from grader.runner import synthetic_data
 from grader.runner.pool import Pool
@@ -61,14 +61,14 @@ def _pairs(number: int, pairs: int) -> dict:
     return {"check": check, "run": run, "ratio": ratio}
 
 
-def _launched(step: Step, topology: Topology, program: Path) -> list[str]:
+def _launched(step: Step, cluster: Cluster, program: Path) -> list[str]:
     """Return the command that runs a step's program on a cluster, by the launcher that the lesson takes."""
     images = f"{program.parent}/data/{synthetic_data.FOLDER}"
-    arguments = [argument.replace(IMAGES, images) for argument in topology.arguments]
-    if not topology.tasks:
-        return ["mpirun", "-np", str(topology.size), sys.executable, str(program), *arguments]
+    arguments = [argument.replace(IMAGES, images) for argument in cluster.arguments]
+    if not cluster.tasks:
+        return ["mpirun", "-np", str(cluster.size), sys.executable, str(program), *arguments]
     tasks: dict[str, list[str]] = {}
-    for task in topology.tasks:
+    for task in cluster.tasks:
         own = [str(SOLUTIONS / task.program), *task.arguments] if task.program else [str(program), *arguments]
         tasks.setdefault(task.type, []).append(" ".join(own).replace(IMAGES, images))
     commands = [f"{kind}:{len(programs)}={programs[0]}" for kind, programs in tasks.items()]

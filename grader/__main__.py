@@ -10,9 +10,9 @@ from rich.progress import Progress
 
 from course import steps
 from grader.report import head, text
-from grader.terms.report import Report
-from grader.sandbox import policy
 from grader.runner.pool import Pool
+from grader.sandbox import policy
+from grader.terms.report import Report
 
 EXIT = {"passed": 0, "failed": 1, "needs_review": 1, "not_graded": 2}
 
@@ -35,7 +35,7 @@ def check(number: int, as_json: bool, file: str) -> None:
         click.echo(report.to_json())
     else:
         text.show_head(before, console)
-        report.print(console)
+        text.show(report, console)
     sys.exit(EXIT[report.status])
 
 

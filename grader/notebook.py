@@ -17,10 +17,10 @@ from course.steps import NOTEBOOKS, SOLUTIONS
 from grader.judge import judge
 from grader.report import certificate as certificates
 from grader.report import head, html
-from grader.terms.report import Published, Report
 from grader.report.head import Head
-from grader.sandbox import policy
 from grader.runner.pool import Pool
+from grader.sandbox import policy
+from grader.terms.report import Published, Report
 
 
 @functools.cache
@@ -42,7 +42,7 @@ class Checked(Report):
 
     def _repr_html_(self) -> str:
         """Return the report for a notebook, with its head."""
-        return html.of_head(self.head) + super()._repr_html_()
+        return html.of_head(self.head) + html.page(self, self.figure)
 
 
 def check(step: int | str, script: str = "fashion_mnist.py") -> Checked:

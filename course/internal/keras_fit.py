@@ -56,7 +56,6 @@ def wrap_fit(around: Callable[[FitCall], AbstractContextManager[object]]) -> Non
 
     @functools.wraps(fit)
     def wrapped_fit(*args: Any, **kwargs: Any) -> Any:
-        kwargs = {str.__str__(name): value for name, value in kwargs.items()}  # a text of another class may be any name
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError:

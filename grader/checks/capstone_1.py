@@ -4,17 +4,15 @@ It has the checks of steps 1 to 6, but that the learning rate is free and that o
 and two of its own: on 2 and on 4 hosts, training has to reach the accuracy of one process with no more images.
 """
 
-from msgspec.structs import replace
-
-from grader.checks import horovod, learning, witnessed
-from grader.checks.horovod import epochs, updates
-from grader.checks.horovod import fashion_mnist
-from grader.checks.horovod.fashion_mnist import COUNTED, EPOCHS, TARGET, WITNESSED
+from grader.checks import horovod, learning
+from grader.checks.horovod import epochs, fashion_mnist, updates
+from grader.checks.horovod.fashion_mnist import COUNTED
 from grader.checks.horovod.ranks import initialised
-from grader.checks.part import Finding, Part
-from grader.terms.facts import HorovodFacts
-from grader.terms.job import SHIPPED, Topology, flags
+from grader.checks.part import Part
 from grader.reading.parsing import Source
+from grader.terms.clusters import SHIPPED, flags
+from grader.terms.facts import HorovodFacts
+from grader.terms.findings import Finding
 from grader.terms.runs import HorovodRuns
 
 part = Part("fashion_mlp.py", "fashion_mlp_solution.py", HorovodFacts)
@@ -32,17 +30,9 @@ LEARNED = flags(
     stop_at=2,
 )
 learned = learning.Learning(
-    learning.reference(LEARNED), tuple((learning.cluster(hosts, LEARNED),) for hosts in learning.HOSTS), LEARNED_BATCH
+    learning.cluster(1, LEARNED), tuple((learning.cluster(hosts, LEARNED),) for hosts in learning.HOSTS), LEARNED_BATCH
 )
 arguments = fashion_mnist.arguments(hidden=4)
-
-
-def vary(cluster: Topology, draw: int) -> Topology:
-    """Return the cluster with a witness as it is in the run of this number."""
-    return replace(cluster, arguments=arguments(WITNESSED[draw], EPOCHS) + flags(stop_at=TARGET))
-
-
-part.vary = vary
 
 
 # --- What steps 1 to 6 ask for ----------------------------------------------------------------------------------------
@@ -50,12 +40,7 @@ part.vary = vary
 
 def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Every rank applies the mean of all ranks' gradients, at the learning rate of its optimizer."""
-    finding = updates.averaged(runs, expected, source, any_rate=True)
-    if finding:
-        return finding
-    ranks = runs.reserved.get(witnessed.NAME, [])
-    rates = {batch.rate for rank in ranks for fit in rank.facts.fits for batch in fit.batches}
-    return witnessed.applies_means(runs, expected, rates)
+    return updates.averaged(runs, expected, source, any_rate=True)
 
 
 def validation_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
@@ -91,6 +76,7 @@ part.check(
     asks=("all ranks together see no more images than one process sees",),
     needs=(initialised, epochs.training_steps),
     clusters=(*COUNTED.clusters(arguments, arguments), *learned.clusters),
+    references=(learned.one,),
     hint="All ranks together see each training image once per epoch, for as many epochs as --epochs says.",
 )
 def no_more_images(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:

@@ -7,16 +7,15 @@ one. One of the trainings that have to reach the accuracy of one process ends af
 from msgspec.structs import replace
 
 from grader.checks import capstone_1, learning, production
-from grader.checks.horovod import epochs, updates
-from grader.checks.horovod import fashion_mnist
-from grader.checks.horovod.fashion_mnist import EPOCHS, TARGET, WITNESSED, TrainingSize
+from grader.checks.horovod import epochs, fashion_mnist
+from grader.checks.horovod.fashion_mnist import TrainingSize
 from grader.checks.horovod.ranks import initialised
-from grader.checks.part import Finding, Part
-from grader.checks.production import imagenet_resnet50 as of_production
-from grader.checks.production import resume
-from grader.terms.facts import HorovodFacts
-from grader.terms.job import IMAGES, LOGS, SHIPPED, Folders, Found, Topology, Witness, flags
+from grader.checks.part import Part
+from grader.checks.production import imagenet_resnet50, resume
 from grader.reading.parsing import Source
+from grader.terms.clusters import IMAGES, LOGS, SHIPPED, AnyCluster, Folders, Found, Resumed, changed, flags
+from grader.terms.facts import HorovodFacts
+from grader.terms.findings import Finding
 from grader.terms.runs import HorovodRuns
 
 part = Part("fashion_trainer.py", "fashion_trainer_solution.py", HorovodFacts)
@@ -24,7 +23,9 @@ part = Part("fashion_trainer.py", "fashion_trainer_solution.py", HorovodFacts)
 FOLDERS = Folders(IMAGES, "kept", LOGS)
 
 # Checkpoints of the first trainings are looked at, and resumed from, as in step 10.
-COUNTED = TrainingSize(fashion_mnist.COUNTED.train_batches, fashion_mnist.COUNTED.test_batches, of_production.EPOCHS)
+COUNTED = TrainingSize(
+    fashion_mnist.COUNTED.train_batches, fashion_mnist.COUNTED.test_batches, imagenet_resnet50.EPOCHS
+)
 
 LEARNED_BATCH = 10
 LEARNED = flags(
@@ -41,67 +42,48 @@ LEARNED = flags(
 arguments = fashion_mnist.arguments(hidden=4, log_dir=LOGS)
 
 
-def vary(cluster: Topology, draw: int) -> Topology:
-    """Return the cluster with a witness as it is in the run of this number."""
-    return replace(cluster, arguments=arguments(WITNESSED[draw], EPOCHS) + flags(target=TARGET))
-
-
-part.vary = vary
-
-
-def _clusters() -> tuple[Topology, ...]:
+def _clusters() -> tuple[AnyCluster, ...]:
     """Return the clusters of steps 1 to 6 and 10."""
-    *several, with_witness = COUNTED.clusters(arguments, arguments)
-    name = of_production.FIRST["resumed"]
+    name = imagenet_resnet50.FIRST["resumed"]
     longer = arguments(COUNTED, COUNTED.epochs)
     several = [
-        replace(each, folders=FOLDERS, arguments=longer if each.name == name else each.arguments) for each in several
+        replace(each, folders=FOLDERS, arguments=longer if each.name == name else each.arguments)
+        for each in COUNTED.clusters(arguments, arguments)
     ]
     first = next(each for each in several if each.name == name)
-    again = replace(
+    epochs, newest = imagenet_resnet50.EPOCHS, imagenet_resnet50.NEWEST
+    again = changed(
         first,
+        Resumed,
         name="resumed",
-        **of_production.UNEVEN,
-        arguments=arguments(COUNTED, of_production.NEWEST + of_production.AGAIN),
+        **imagenet_resnet50.UNEVEN,
+        arguments=arguments(COUNTED, newest + imagenet_resnet50.AGAIN),
         reserved=True,
         after=first.name,
-        found=Found(
-            copies=((of_production.EPOCHS, of_production.NEWEST), (1, of_production.NEWEST - 1)),
-            leftovers=(of_production.NEWEST, of_production.NEWEST + 1),
-        ),
+        found=Found(copies=((epochs, newest), (1, newest - 1)), leftovers=(newest, newest + 1)),
     )
-    # The script's rank is the one that has checkpoints to save.
-    with_witness = replace(with_witness, description="on the first of 2 hosts", witness=Witness(1, first=2))
-    return *several, with_witness, again
+    return *several, again
 
 
 _whole = LEARNED + flags(epochs=3)
 _two, _four = (learning.cluster(hosts, _whole) for hosts in learning.HOSTS)
 _ended = replace(_two, arguments=LEARNED + flags(epochs=1))
-_again = replace(
-    _two, name="learning-again", description=f"{_two.description}, started again after an epoch", after=_two.name
+_again = changed(
+    _two,
+    Resumed,
+    name="learning-again",
+    description=f"{_two.description}, started again after an epoch",
+    after=_two.name,
 )
-learned = learning.Learning(learning.reference(_whole), ((_ended, _again), (_four,)), LEARNED_BATCH)
+learned = learning.Learning(learning.cluster(1, _whole), ((_ended, _again), (_four,)), LEARNED_BATCH)
 
 # --- What the steps ask for -------------------------------------------------------------------------------------------
 
 
-def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """From the end of the first batch on, all ranks hold rank 0's weights."""
-    return updates.alike(runs, expected, source)
-
-
-part.adopt(capstone_1.part, range(1, 7), instead={updates.same_weights: same_weights})
+part.adopt(capstone_1.part, range(1, 7), instead={})
 # Ranks that do not know of each other all save to one name, and chance decides whether one of them fails because of it.
 by_chance = resume.saved_each_epoch, resume.renamed, resume.goes_on, resume.loaded_everywhere
 part.adopt(production.part, (10,), instead={}, needs=dict.fromkeys(by_chance, (initialised,)))
-part.check(
-    4,
-    needs=(initialised, capstone_1.mean_gradient),
-    figure="weight_distance",
-    clusters=_clusters(),
-    hint="A callback works only if it is in the list that model.fit gets. All ranks need it, with the same root.",
-)(same_weights)
 
 
 # --- What the capstone asks for ---------------------------------------------------------------------------------------
@@ -113,6 +95,7 @@ part.check(
     asks=("all ranks together see no more images than one process sees",),
     needs=(initialised, epochs.training_steps, resume.goes_on),
     clusters=(*_clusters(), *learned.clusters),
+    references=(learned.one,),
     hint="All ranks together see each training image once per epoch. A training that is started again has the epochs "
     "before its newest checkpoint behind it.",
 )

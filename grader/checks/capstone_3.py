@@ -7,13 +7,12 @@ training has to reach the accuracy of one process with no more images.
 from msgspec.structs import replace
 
 from grader.checks import learning, multi_worker, parameter_server, tasks
-from grader.checks.multi_worker import restart, workers
-from grader.checks.multi_worker import batches
-from grader.checks.part import Finding, Part
-from grader.terms.facts import TaskFacts
-from grader.terms.job import BATCH, LOGS, SHIPPED, TaskSpec, Topology, flags
+from grader.checks.multi_worker import batches, restart, workers
+from grader.checks.part import Part
 from grader.reading.parsing import Source
-from grader.runner.synthetic_data import FASHION_MNIST
+from grader.terms.clusters import BATCH, FASHION_MNIST, LOGS, SHIPPED, Fresh, TaskSpec, flags
+from grader.terms.facts import TaskFacts
+from grader.terms.findings import Finding
 from grader.terms.runs import TaskRuns
 
 part = Part("fashion_either.py", "fashion_either_solution.py", TaskFacts)
@@ -23,11 +22,11 @@ HIDDEN = 192  # units, so that a matrix is large enough for two parts
 ARGUMENTS = flags(hidden=HIDDEN, batch_size=BATCH, train_samples=FASHION_MNIST, epochs=EPOCHS, log_dir=LOGS)
 
 TWO, THREE = (
-    Topology(f"{name}-workers", f"{name} workers", 1, number, 0, ARGUMENTS, tasks=(TaskSpec("worker"),) * number)
+    Fresh(f"{name}-workers", f"{name} workers", 1, number, 0, ARGUMENTS, tasks=(TaskSpec("worker"),) * number)
     for name, number in (("two", 2), ("three", 3))
 )
 STEPS = batches.TRAIN // BATCH  # of a coordinator, per epoch
-KILLED = replace(parameter_server.KILLED, arguments=ARGUMENTS, dies=(0, STEPS + 2))
+KILLED = replace(parameter_server.KILLED, arguments=ARGUMENTS, batches=STEPS + 2)
 RESTARTED = replace(parameter_server.RESTARTED, arguments=ARGUMENTS)
 # A cluster without a server would be one of workers, which the program does take part in.
 ROLES = tasks.roles("worker", "ps", "evaluator", arguments=ARGUMENTS)
@@ -41,12 +40,12 @@ LEARNED = flags(
 )
 
 
-def _learning(name: str, description: str, *specs: TaskSpec) -> Topology:
-    return Topology(f"learning-{name}", description, 1, len(specs), 0, LEARNED, reserved=True, tasks=specs, learns=True)
+def _learning(name: str, description: str, *specs: TaskSpec) -> Fresh:
+    return Fresh(f"learning-{name}", description, 1, len(specs), 0, LEARNED, reserved=True, tasks=specs, learns=True)
 
 
 WORKER = TaskSpec("worker")
-LEARNING_ALONE = replace(_learning("1", "one process", WORKER), reference=True)
+LEARNING_ALONE = _learning("1", "one process", WORKER)
 LEARNING_TOGETHER = _learning("2", "2 workers, on images of the course", WORKER, WORKER)
 SERVED = TaskSpec("chief"), *(TaskSpec(kind, parameter_server.SERVER) for kind in ("ps", "worker", "worker"))
 LEARNING_SERVED = _learning("served", "a parameter server and 2 workers, on images of the course", *SERVED)
@@ -86,6 +85,7 @@ part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
     # Workers that write to one folder can fail of it, or not, by chance. Those with a model of their own do, too.
     needs=(adopted[restart.thrown_away], adopted[workers.in_scope]),
     clusters=(TWO, THREE, KILLED, RESTARTED, ROLES, *learned.clusters),
+    references=(learned.one,),
     hint="Workers of one step share its batch, so an epoch has fewer steps. A coordinator's workers take a batch each, "
     "so an epoch has as many steps as on one process.",
 )

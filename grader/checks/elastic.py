@@ -10,11 +10,12 @@ from statistics import median
 
 from grader.checks import ending
 from grader.checks.on_hosts import cluster, of
-from grader.checks.part import Finding, Part
-from grader.terms.job import Topology
-from grader.terms.report import Outcome
+from grader.checks.part import Part
 from grader.reading import parsing
 from grader.reading.parsing import Source
+from grader.terms.clusters import Watched
+from grader.terms.findings import Finding, Unclear, Untold
+from grader.terms.report import Outcome
 from grader.terms.runs import ElasticRank, ElasticRuns
 from grader.terms.watched_facts import ElasticFacts, Logged
 
@@ -24,7 +25,7 @@ JOINS = cluster("elastic", "joins", "2 hosts, and a third one joins", 3, reserve
 DIES = cluster("elastic", "dies", "2 hosts with 1 and 2 slots, and the first one, with rank 0, dies", 2)
 
 NEAR = 0.12  # how far a number of uses may be from a whole one
-NO_GRADIENTS = "Not checked: the ranks exchange no gradients ({})."
+NO_GRADIENTS = "the ranks exchange no gradients ({})."
 # What the program's log() prints at the end of an epoch, with the rank that its process had at first.
 EPOCH_ENDS = re.compile(r"^\[(\d+)\]<stdout>:Epoch \d+/\d+: loss [\d.]+ in its last step$", re.M)
 LAST = 400  # characters of what was printed last
@@ -36,7 +37,7 @@ def ended(runs: ElasticRuns, step: int, seconds: float, script: str) -> Outcome:
     for ran, what in ((of(runs, JOINS), "join"), (of(runs, DIES), "die")):
         if ran.facts.happened is None:
             how = "was ended after a while" if ran.ended_for else f"ended with status {ran.exit}"
-            message = f"The ranks exchange no gradients ({ran.topology}): the training {how}, before a host could "
+            message = f"The ranks exchange no gradients ({ran.cluster}): the training {how}, before a host could "
             return ending.outcome("failed", step, f"{message}{what}.{_said(ran)}")
     return ending.outcome("passed", step, "Correct.")
 
@@ -58,9 +59,9 @@ part.ended = ended
 def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """When a host dies, the training continues on the others, and ends with a model."""
     ran, solution = of(runs, DIES), of(expected, DIES)
-    what = f"A host died in mid-epoch ({ran.topology})"
+    what = f"A host died in mid-epoch ({ran.cluster})"
     if ran.facts.happened is None:
-        return Finding(NO_GRADIENTS.format(ran.topology), untold=True)
+        return Untold(seen=NO_GRADIENTS.format(ran.cluster))
     ends = source.line_of("train" if source.line_of("HorovodInternalError") else "train_step")
     failed = _failed(ran, what, source, ends)
     if failed:
@@ -68,11 +69,11 @@ def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Findin
     left = ran.facts.presence[-1:] and [each for each in ran.facts.presence if each.seconds > ran.facts.happened]
     hosts = {host for each in left for host in each.ranks}
     if hosts - set(_hosts(solution)):
-        return Finding(f"{what}. Ranks were then seen on {', '.join(sorted(hosts))}.", unclear=True)
+        return Unclear(seen=f"{what}. Ranks were then seen on {', '.join(sorted(hosts))}.")
     last, wanted = (max((each.epoch for each in facts.commits), default=None) for facts in (ran.facts, solution.facts))
     if last is not None and wanted is not None and last < wanted and median(ran.facts.uses) < wanted + 1 / 2:
         message = f"{what}, and the training ended in epoch {last + 1}. Expected: it ends after epoch {wanted + 1}."
-        return Finding(message, source.line_of("HorovodInternalError", "UnknownError", "train_step"))
+        return Finding(seen=message, line=source.line_of("HorovodInternalError", "UnknownError", "train_step"))
     return None
 
 
@@ -85,12 +86,12 @@ def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Findin
 def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """When a host joins, a rank starts there and trains with the others, before the epoch ends."""
     ran, solution = of(runs, JOINS), of(expected, JOINS)
-    what = f"A host came in mid-epoch ({ran.topology})"
+    what = f"A host came in mid-epoch ({ran.cluster})"
     if ran.facts.happened is None:
-        return Finding(NO_GRADIENTS.format(ran.topology), untold=True)
+        return Untold(seen=NO_GRADIENTS.format(ran.cluster))
     if new := _missing(ran, solution):
         message = f"{what}, and no rank started on {new}. Expected: one, after the next commit."
-        return Finding(message, source.line_of("commit", "run"))
+        return Finding(seen=message, line=source.line_of("commit", "run"))
     failed = _failed(ran, what, source, source.line_of("train"))
     if failed:
         return failed
@@ -99,12 +100,14 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
         message = (
             f"{what}. After that, {megabytes[0]:.0f} MB arrived at the first host. Expected: {megabytes[1]:.0f} MB"
         )
-        return Finding(f"{message}, with the gradients of all ranks.", source.line_of("DistributedGradientTape"))
+        return Finding(
+            seen=f"{message}, with the gradients of all ranks.", line=source.line_of("DistributedGradientTape")
+        )
     if ran.facts.astray > len(ran.facts.uses) // 50:
         message = f"{ran.facts.astray} of {len(ran.facts.uses)} images moved the weights in other directions than the "
-        message += f"gradients of rank 0's weights say ({ran.topology}): a rank trains with weights of its own. "
+        message += f"gradients of rank 0's weights say ({ran.cluster}): a rank trains with weights of its own. "
         message += "Expected: all begin with those of rank 0, also without --weights."
-        return Finding(message, source.line_of("TensorFlowKerasState", "train_step"))
+        return Finding(seen=message, line=source.line_of("TensorFlowKerasState", "train_step"))
     return None
 
 
@@ -122,10 +125,10 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
         if len(odd) > len(ran.facts.uses) // 50:
             message = f"{len(odd)} of {len(ran.facts.uses)} images moved the weights {median(odd):.2f} times as far as "
             message += (
-                f"a use at --base-lr does ({ran.topology}). Expected: {_epochs(expected, ran)} times, once per epoch, "
+                f"a use at --base-lr does ({ran.cluster}). Expected: {_epochs(expected, ran)} times, once per epoch, "
             )
             message += "with --momentum, and at a learning rate of --base-lr multiplied by the current number of ranks."
-            return Finding(message, source.line_of("learning_rate", "base_lr"))
+            return Finding(seen=message, line=source.line_of("learning_rate", "base_lr"))
     return None
 
 
@@ -143,8 +146,8 @@ def once(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
         more, less = ([each for each in ran.facts.uses if sign * (each - epochs) > 1 / 2] for sign in (1, -1))
         if more or less:
             message = f"In {epochs} epochs, {len(more)} of {len(ran.facts.uses)} images were used more than {epochs} "
-            message += f"times, and {len(less)} less often ({ran.topology}). Expected: each of them once per epoch."
-            return Finding(message, source.line_of("permutation", "seen"))
+            message += f"times, and {len(less)} less often ({ran.cluster}). Expected: each of them once per epoch."
+            return Finding(seen=message, line=source.line_of("permutation", "seen"))
     return None
 
 
@@ -165,43 +168,45 @@ def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding
         solution = [(each.epoch, each.seen) for each in of(expected, _cluster(ran)).facts.commits]
         line = source.line_of("commit", "log")
         if len(found) < len(solution) * 2 / 3:
-            message = f"commits.csv has {len(found)} lines ({ran.topology}). Expected: some {len(solution)}, one after "
-            return Finding(f"{message}every --commit-steps steps and at the end of an epoch.", line)
+            message = f"commits.csv has {len(found)} lines ({ran.cluster}). Expected: some {len(solution)}, one after "
+            return Finding(seen=f"{message}every --commit-steps steps and at the end of an epoch.", line=line)
         rank = next((rank for rank in EPOCH_ENDS.findall(ran.stdout) if rank != "0"), None)
         if rank and ran is of(runs, JOINS):  # where rank 0 is the same process all the time
             message = (
-                f"Rank {rank} logs commits ({ran.topology}). Expected: rank 0 logs each of them, and no other rank."
+                f"Rank {rank} logs commits ({ran.cluster}). Expected: rank 0 logs each of them, and no other rank."
             )
-            return Finding(message, line)
+            return Finding(seen=message, line=line)
         again = [second for first, second in pairwise(found) if second <= first]
         if len(again) > 1:  # one may be logged twice, if rank 0 is lost right after it
             epoch, seen = again[0]
             message = (
                 f"commits.csv has a line of epoch {epoch + 1} after {seen} images where it had got that far before "
             )
-            return Finding(f"{message}({ran.topology}). Expected: each commit once, logged by rank 0 alone.", line)
+            return Finding(
+                seen=f"{message}({ran.cluster}). Expected: each commit once, logged by rank 0 alone.", line=line
+            )
         if len(found) > len(solution) * 3 / 2:
-            message = f"commits.csv has {len(found)} lines ({ran.topology}). Expected: some {len(solution)}, one for "
-            return Finding(f"{message}each commit, and none for the other steps.", line)
+            message = f"commits.csv has {len(found)} lines ({ran.cluster}). Expected: some {len(solution)}, one for "
+            return Finding(seen=f"{message}each commit, and none for the other steps.", line=line)
         logged = of(expected, _cluster(ran)).facts.logged
         if ran.facts.logged < logged - 1:
             message = f"commits.csv had {ran.facts.logged} lines when a host "
-            message += f"{'died' if ran is of(runs, DIES) else 'came'} ({ran.topology}). Expected: some {logged}, each "
-            return Finding(f"{message}from before its commit.", line)
+            message += f"{'died' if ran is of(runs, DIES) else 'came'} ({ran.cluster}). Expected: some {logged}, each "
+            return Finding(seen=f"{message}from before its commit.", line=line)
         if ran is of(runs, DIES) and (back := _gone_back(found)):
-            message = f"A host died ({ran.topology}), and the next line of commits.csv is of epoch {back[0] + 1} after "
+            message = f"A host died ({ran.cluster}), and the next line of commits.csv is of epoch {back[0] + 1} after "
             message += f"{back[1]} images, where it had got further two lines before. Expected: the training continues "
-            return Finding(f"{message}from the last commit.", line)
+            return Finding(seen=f"{message}from the last commit.", line=line)
         if ran is of(runs, JOINS) and (late := _unlogged(ran, of(expected, JOINS))):
             message = (
                 f"commits.csv has no line for a commit of epoch {late.epoch + 1}, before the one after {late.seen} "
             )
-            message += f"images ({ran.topology}). Expected: one for each, also for that in which a host joins."
-            return Finding(message, line)
+            message += f"images ({ran.cluster}). Expected: one for each, also for that in which a host joins."
+            return Finding(seen=message, line=line)
         ends = {place for place in solution if place[1] == max(seen for _, seen in solution)}
         if not ends <= set(found):
-            message = f"commits.csv has no commit at the end of {len(ends - set(found))} epochs ({ran.topology})."
-            return Finding(f"{message} Expected: one at the end of each.", line)
+            message = f"commits.csv has no commit at the end of {len(ends - set(found))} epochs ({ran.cluster})."
+            return Finding(seen=f"{message} Expected: one at the end of each.", line=line)
     return None
 
 
@@ -232,15 +237,15 @@ def _failed(ran: ElasticRank, what: str, source: Source, ends: int | None) -> Fi
     """Return why a training has left no model, if so; the line is where an error ends it."""
     said = _said(ran)
     if ran.ended_for:
-        return Finding(f"{what}, and the training did not end: it was ended {_later(ran)} later.{said}")
+        return Finding(seen=f"{what}, and the training did not end: it was ended {_later(ran)} later.{said}")
     if ran.exit:
         message = f"{what}, and the training ended with status {ran.exit}, {_later(ran)} later. Expected: it continues."
-        return Finding(message + said, ends)
+        return Finding(seen=message + said, line=ends)
     if not ran.facts.uses:
         message = (
             f"{what}, and the training ended without a model that can be read. Expected: model.keras in --log-dir."
         )
-        return Finding(message, source.line_of("save"))
+        return Finding(seen=message, line=source.line_of("save"))
     return None
 
 
@@ -274,8 +279,8 @@ def _trained(runs: ElasticRuns) -> list[ElasticRank]:
     return [ran for ran in (of(runs, JOINS), of(runs, DIES)) if ran.facts.uses]
 
 
-def _cluster(ran: ElasticRank) -> Topology:
-    return JOINS if ran.topology == JOINS.description else DIES
+def _cluster(ran: ElasticRank) -> Watched:
+    return JOINS if ran.cluster == JOINS.description else DIES
 
 
 def _epochs(expected: ElasticRuns, ran: ElasticRank) -> int:

@@ -34,7 +34,7 @@ def judge(runs: Runs[Any], step: int, seconds: float, script: str = "") -> Outco
             return outcome("failed", step, f"{rank.where} prints endlessly.")
         if rank.ended_for == "memory":
             return outcome("failed", step, f"{rank.where} was ended: the ranks together took too much memory.")
-    for group in (runs.topologies or runs.reserved).values():
+    for group in (runs.clusters or runs.reserved).values():
         stuck = deadlock(group) or torn(group)
         if stuck:
             return outcome("failed", step, stuck, group[0].error_line)
@@ -84,7 +84,7 @@ def _failure(rank: Rank[Any], runs: Runs[Any], seconds: float, where: str) -> st
 
 def _waits_for_ended(rank: Rank[Any], runs: Runs[Any]) -> str:
     """Say what a rank waits in for ranks that have ended."""
-    group = next(ranks for ranks in (runs.topologies or runs.reserved).values() if rank in ranks)
+    group = next(ranks for ranks in (runs.clusters or runs.reserved).values() if rank in ranks)
     ended = [_short(other) for other in group if not (other.ended_for or _is_aftermath(other))]
     place = f" in {stalls.in_words(rank.collective)}" if rank.collective else ""
     others = f"{ended[0]}, which has" if len(ended) == 1 else "ranks that have"
@@ -98,24 +98,24 @@ def _is_aftermath(rank: Rank[Any]) -> bool:
 
 
 def deadlock(ranks: Sequence[Rank[Any]]) -> str | None:
-    """Say which ranks of a topology wait where, and which are at fault, if they wait for each other indefinitely."""
+    """Say which ranks of a cluster wait where, and which are at fault, if they wait for each other indefinitely."""
     if not any(rank.ended_for == "stall" for rank in ranks):
         return None
     waits = stalls.shown(_places(ranks))
     elsewhere = {
         _short(rank): "never reaches a collective" if rank.ended_for == "stall" else "has ended" for rank in ranks
     }
-    return f"Deadlock ({ranks[0].topology}): {stalls.explain(waits, elsewhere)}.{_advice(ranks, waits)}"
+    return f"Deadlock ({ranks[0].cluster}): {stalls.explain(waits, elsewhere)}.{_advice(ranks, waits)}"
 
 
 def torn(ranks: Sequence[Rank[Any]]) -> str | None:
-    """Say where the ranks of a topology are, if Horovod fails since they call different collectives at one time."""
+    """Say where the ranks of a cluster are, if Horovod fails since they call different collectives at one time."""
     waits = stalls.shown(_places(ranks))
     if len(waits) < 2 or not any("mismatch" in rank.causes for rank in ranks):
         return None
     where = stalls.explain(waits).replace("waits in", "calls").replace("wait in", "call")
     return (
-        f"The ranks call different collectives at the same time ({ranks[0].topology}): {where}.{_advice(ranks, waits)}"
+        f"The ranks call different collectives at the same time ({ranks[0].cluster}): {where}.{_advice(ranks, waits)}"
     )
 
 

@@ -8,10 +8,11 @@ import math
 
 from grader.checks import tasks
 from grader.checks.parameter_server import mobilenet
-from grader.checks.part import Finding, Part
-from grader.terms.facts import ARGUMENTS, TaskFacts
-from grader.terms.job import TaskSpec, Topology, flags
+from grader.checks.part import Part
 from grader.reading.parsing import Source
+from grader.terms.clusters import Fresh, Resumed, TaskSpec, flags
+from grader.terms.facts import ARGUMENTS, TaskFacts
+from grader.terms.findings import Finding
 from grader.terms.runs import TaskRank, TaskRuns
 
 part = Part(
@@ -24,7 +25,7 @@ CHECKPOINTS = 3  # that the training leaves
 MORE = 9  # epochs, of which only so many are trained
 LAST = CHECKPOINTS - 1  # of --max-evaluations: the newest checkpoint is beyond it
 BEYOND = CHECKPOINTS + 1  # likewise: there is no such checkpoint
-BESIDE_TRAINING = Topology(
+BESIDE_TRAINING = Fresh(
     "evaluator",
     "next to a training",
     hosts=1,
@@ -33,7 +34,7 @@ BESIDE_TRAINING = Topology(
     arguments=mobilenet(CHECKPOINTS),
     tasks=(TaskSpec("chief", "parameter_server/one_gpu.py", mobilenet(CHECKPOINTS)), TaskSpec("evaluator")),
 )
-LATE = Topology(
+LATE = Resumed(
     "late",
     "after a training",
     hosts=1,
@@ -102,29 +103,29 @@ def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     line = rank.facts.lines.get("evaluate") or rank.facts.lines.get("wait") or source.line_of(*ENDS)
     if rank.error and "no checkpoint" in rank.causes:
         message = f"{rank.where} ends because there is no checkpoint yet. Expected: it waits for them."
-        return Finding(message, rank.error_line or line, explains=True)
+        return Finding(seen=message, line=rank.error_line or line, explains=True)
     if not rank.facts.evaluations:
         if (rank.error and "wait" not in rank.facts.order) or rank.ended_for or "exit" in rank.facts.lines:
             return _nothing(rank)
         if "wait" not in rank.facts.order:
             message = f"{rank.where} evaluates nothing. Expected: each checkpoint, as it appears."
-            return Finding(message, line, explains=True)
+            return Finding(seen=message, line=line, explains=True)
         message = f"{rank.where} waits and finds no checkpoint. Expected: it finds the {CHECKPOINTS} that the training "
-        return Finding(f"{message}saves in checkpoints, below --log-dir.", line, explains=True)
+        return Finding(seen=f"{message}saves in checkpoints, below --log-dir.", line=line, explains=True)
     seen = {_number(rank, weights) for weights in rank.facts.evaluations} - {None}
     if not seen and rank.facts.checkpoints:
         message = f"{rank.where} evaluates, but not the weights of any checkpoint. Expected: it loads each checkpoint."
-        return Finding(message, line)
+        return Finding(seen=message, line=line)
     if seen == {CHECKPOINTS}:
         message = f"{rank.where} evaluates only the last of {CHECKPOINTS} checkpoints. Expected: each as it appears."
-        return Finding(message, line)
+        return Finding(seen=message, line=line)
     if rank.facts.newest and rank.facts.newest[0] >= CHECKPOINTS:  # the training waits for each evaluation
         message = f"{rank.where} evaluates its first checkpoint when all {CHECKPOINTS} are there, though there was "
-        return Finding(f"{message}time. Expected: each as it appears.", line)
+        return Finding(seen=f"{message}time. Expected: each as it appears.", line=line)
     left_out = sorted(set(range(1, CHECKPOINTS)) - seen) if CHECKPOINTS in seen else []  # see ends(), too
     if left_out and not (rank.error or rank.ended_for):  # the training waits for each evaluation
         message = f"{rank.where} does not evaluate checkpoint {left_out[0]} of {CHECKPOINTS}, though there was time. "
-        return Finding(f"{message}Expected: each as it appears.", line)
+        return Finding(seen=f"{message}Expected: each as it appears.", line=line)
     return None
 
 
@@ -144,13 +145,13 @@ def ends(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     given = f"{rank.where} has --epochs {CHECKPOINTS} and no --max-evaluations."
     if "wait" in rank.facts.order or rank.ended_for:
         message = f"{given} It does not end after checkpoint {CHECKPOINTS}. Expected: it ends by itself then."
-        return Finding(message, line, explains=True)
+        return Finding(seen=message, line=line, explains=True)
     if rank.error:
         return tasks.untold(rank, "fails")
     last = _number(rank, rank.facts.evaluations[-1])
     if last != CHECKPOINTS:
         after = f"after checkpoint {last}" if last else "after weights that are in no checkpoint"
-        return Finding(f"{given} It ends {after}. Expected: after checkpoint {CHECKPOINTS}.", line)
+        return Finding(seen=f"{given} It ends {after}. Expected: after checkpoint {CHECKPOINTS}.", line=line)
     return None
 
 
@@ -170,7 +171,7 @@ def number(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
         times = tasks.counted(len(rank.facts.evaluations), "evaluation")
         message = f"{rank.where}, when {CHECKPOINTS} checkpoints are there already, waits after {times}, with --epochs "
         expects = "Expected: it ends after the checkpoint with that number, however many it has skipped."
-        return Finding(f"{message}{CHECKPOINTS}. {expects}", source.line_of(*ENDS))
+        return Finding(seen=f"{message}{CHECKPOINTS}. {expects}", line=source.line_of(*ENDS))
     return None
 
 
@@ -191,13 +192,13 @@ def flag(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
             return tasks.untold(rank, "ends by no checkpoint's number")
         given = f"--max-evaluations {LAST} and --epochs {MORE}"
         message = f"{rank.where}, with {given}, does not end after checkpoint {CHECKPOINTS}. Expected: it ends then."
-        return Finding(message, source.line_of(*ENDS))
+        return Finding(seen=message, line=source.line_of(*ENDS))
     rank, finding = _late(runs, 2, source)
     if finding or not rank:
         return finding
     if "wait" not in rank.facts.order and not rank.ended_for:
         message = f"{rank.where}, with --max-evaluations {BEYOND}, ends after checkpoint {CHECKPOINTS}. Expected: it "
-        return Finding(f"{message}waits for one with that number.", source.line_of(*ENDS))
+        return Finding(seen=f"{message}waits for one with that number.", line=source.line_of(*ENDS))
     return None
 
 
@@ -218,9 +219,9 @@ def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
             found, times = len(set(seen) & set(should)), tasks.counted(len(seen), "image")
             others = f", {found} of them validation images" if found < len(set(seen)) else ""
             return Finding(
-                f"{rank.where}: an evaluation is over {times}{others}. Expected: the {len(should)} validation images, "
+                seen=f"{rank.where}: an evaluation is over {times}{others}. Expected: the {len(should)} validation images, "
                 "each of them once.",
-                source.line_of("steps", "take", "images"),
+                line=source.line_of("steps", "take", "images"),
             )
     return None
 
@@ -238,12 +239,12 @@ def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         return _nothing(rank)
     if not rank.facts.logs:
         message = f"{rank.where} evaluates, and TensorBoard's callback writes no logs below --log-dir. Expected: a "
-        return Finding(f"{message}curve of the evaluations.", source.line_of("SidecarEvaluator", "callbacks"))
+        return Finding(seen=f"{message}curve of the evaluations.", line=source.line_of("SidecarEvaluator", "callbacks"))
     made = len(rank.facts.evaluations) - bool(rank.error)  # an error may have cut the last one off
     if rank.facts.points < made:
         evaluations = tasks.counted(made, "evaluation")
         message = f"{rank.where}: {evaluations}, and {tasks.counted(rank.facts.points, 'value')} in TensorBoard's logs."
-        return Finding(f"{message} Expected: a curve of the evaluations.", source.line_of("callbacks"))
+        return Finding(seen=f"{message} Expected: a curve of the evaluations.", line=source.line_of("callbacks"))
     numbers = [_number(rank, weights) for weights in rank.facts.evaluations]
     shown = {number for number, has_board in zip(numbers, rank.facts.shown, strict=False) if has_board}
     lacking = sorted({number for number in numbers if number} - shown)
@@ -251,13 +252,13 @@ def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         message = (
             f"{rank.where} evaluates checkpoint {lacking[0]} without TensorBoard's callback. Expected: each with it."
         )
-        return Finding(message, source.line_of("callbacks"))
+        return Finding(seen=message, line=source.line_of("callbacks"))
     return None
 
 
 def _own(runs: TaskRuns) -> TaskRank:
     """Return the evaluator next to a training."""
-    return runs.topologies[BESIDE_TRAINING.name][0]
+    return runs.clusters[BESIDE_TRAINING.name][0]
 
 
 def _late(runs: TaskRuns, place: int, source: Source) -> tuple[TaskRank | None, Finding | None]:
@@ -268,13 +269,15 @@ def _late(runs: TaskRuns, place: int, source: Source) -> tuple[TaskRank | None, 
     rank = ranks[place]
     if rank.error_kind == ARGUMENTS and own.error_kind != ARGUMENTS:
         message = f"{rank.where}, with --max-evaluations {LAST}: {rank.error}. Expected: a flag of this name."
-        return None, Finding(message, source.line_of("parse_args"))
+        return None, Finding(seen=message, line=source.line_of("parse_args"))
     if "wait" in rank.facts.order:
         return rank, None if rank.facts.evaluations else tasks.untold(rank, "evaluates nothing")
     if rank.error and own.error:
         return None, tasks.untold(own, "fails")
     if rank.error:
-        return None, Finding(f"{rank.where} fails: {rank.error}. Expected: it ends by itself.", rank.error_line)
+        return None, Finding(
+            seen=f"{rank.where} fails: {rank.error}. Expected: it ends by itself.", line=rank.error_line
+        )
     if not rank.facts.evaluations:
         return None, tasks.untold(rank, "evaluates nothing")
     return rank, None

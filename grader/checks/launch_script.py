@@ -7,12 +7,25 @@ from outside of it: see grader.watchers.launch_watcher.
 from collections import Counter
 
 from grader.checks import ending
-from grader.checks.on_hosts import DATA, MANAGEMENT, MPIRUN, cluster, invalid, listed, not_staged, of, other_arguments, other_network, said
-from grader.checks.part import Finding, Part
-from grader.terms.job import Topology
-from grader.terms.report import Outcome
+from grader.checks.on_hosts import (
+    DATA,
+    MANAGEMENT,
+    MPIRUN,
+    cluster,
+    invalid,
+    listed,
+    not_staged,
+    of,
+    other_arguments,
+    other_network,
+    said,
+)
+from grader.checks.part import Part
 from grader.reading import shell
 from grader.reading.parsing import Source
+from grader.terms.clusters import Watched
+from grader.terms.findings import Finding, Untold
+from grader.terms.report import Outcome
 from grader.terms.runs import LaunchRank, LaunchRuns
 from grader.terms.watched_facts import LaunchFacts
 
@@ -37,17 +50,17 @@ def ended(runs: LaunchRuns, step: int, seconds: float, script: str) -> Outcome:
         return refused
     started = f"{len(facts.ranks)} ranks were started" if facts.ranks else "no rank was started"
     if ran.ended_for == "output":
-        return ending.outcome("failed", step, f"The script prints endlessly ({ran.topology}).")
+        return ending.outcome("failed", step, f"The script prints endlessly ({ran.cluster}).")
     if ran.ended_for:
         met = "exchanged data, and ended" if facts.met else "have not all exchanged data with each other"
         rest = f", which {met}" if facts.ranks else ""
-        message = f"The script does not end ({ran.topology}): {started}{rest}.{said(ran)}"
+        message = f"The script does not end ({ran.cluster}): {started}{rest}.{said(ran)}"
         return ending.outcome("failed", step, message)
     if ran.exit:
-        message = f"The script ends with status {ran.exit} ({ran.topology}); {started}. Expected: 0.{said(ran)}"
+        message = f"The script ends with status {ran.exit} ({ran.cluster}); {started}. Expected: 0.{said(ran)}"
         return ending.outcome("failed", step, message)
     if not facts.ranks:
-        return ending.outcome("failed", step, f"The script ends without starting a rank ({ran.topology}).{said(ran)}")
+        return ending.outcome("failed", step, f"The script ends without starting a rank ({ran.cluster}).{said(ran)}")
     return ending.outcome("passed", step, "Correct.")
 
 
@@ -56,7 +69,7 @@ part.ended = ended
 
 def _no_rank(ran: LaunchRank) -> Finding | None:
     """Return why there is nothing to see, where a script started no rank."""
-    return None if ran.facts.ranks else Finding(f"Not checked: no rank was started ({ran.topology}).", untold=True)
+    return None if ran.facts.ranks else Untold(seen=f"no rank was started ({ran.cluster}).")
 
 
 @part.check(
@@ -75,11 +88,11 @@ def ranks(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | N
     found, wanted = (Counter(rank.host for rank in of(each, UNEVEN).facts.ranks) for each in (runs, expected))
     if found != wanted:
         where = listed(found)
-        message = f"Ranks were started on these hosts ({ran.topology}): {where}. Expected: {listed(wanted)}."
-        return Finding(message, source.line_of(*MPIRUN))
+        message = f"Ranks were started on these hosts ({ran.cluster}): {where}. Expected: {listed(wanted)}."
+        return Finding(seen=message, line=source.line_of(*MPIRUN))
     if not ran.facts.met:
         message = f"{len(ran.facts.ranks)} ranks were started, and never exchanged data with each other."
-        return Finding(f"{message} Expected: one job of all ranks.", source.line_of(*MPIRUN))
+        return Finding(seen=f"{message} Expected: one job of all ranks.", line=source.line_of(*MPIRUN))
     return None
 
 
@@ -112,7 +125,7 @@ def variables(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding
             if value != wanted[name]:
                 has = "does not have" if value is None else f"has '{value}' in"
                 message = f"A rank on {rank.host} {has} the variable {name}. Expected: '{wanted[name]}'."
-                return Finding(message, source.line_of(name, *MPIRUN))
+                return Finding(seen=message, line=source.line_of(name, *MPIRUN))
     return _no_rank(ran)
 
 
@@ -127,11 +140,11 @@ def network(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding |
     for where, networks in ((UNEVEN, (DATA, MANAGEMENT)), (FAILING, (MANAGEMENT, DATA))):
         ran, sent = of(runs, where), of(expected, where).facts.received
         if not ran.facts.met:
-            message = f"Not checked: the ranks never exchanged data ({ran.topology})."
-            return Finding(message, source.line_of(*MPIRUN), untold=True)
-        odd = other_network(ran.facts.received, sent[networks[0]], networks, 1 / 8, "host", ran.topology)
+            message = f"the ranks never exchanged data ({ran.cluster})."
+            return Untold(seen=message, line=source.line_of(*MPIRUN))
+        odd = other_network(ran.facts.received, sent[networks[0]], networks, 1 / 8, "host", ran.cluster)
         if odd:
-            return Finding(odd, source.line_of("btl_tcp_if_include", *MPIRUN))
+            return Finding(seen=odd, line=source.line_of("btl_tcp_if_include", *MPIRUN))
     return None
 
 
@@ -162,14 +175,14 @@ def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Find
         if ranks and all(rank.copied == "own" for rank in ran.facts.ranks):
             continue  # it sent the data there
         if ranks:
-            message = f"{what} ({ran.topology}), and ranks were started all the same: {listed(ranks)}."
-            return Finding(f"{message} Expected: none.", line)
+            message = f"{what} ({ran.cluster}), and ranks were started all the same: {listed(ranks)}."
+            return Finding(seen=f"{message} Expected: none.", line=line)
         if ran.ended_for:
-            return Finding(f"{what} ({ran.topology}), and the script does not end.", line)
+            return Finding(seen=f"{what} ({ran.cluster}), and the script does not end.", line=line)
         if not ran.exit:
-            message = f"{what} ({ran.topology}), and the script ends with status 0. Expected: another status."
-            return Finding(message, line)
-    return staged(runs, expected, source) and Finding("Not checked until each host has a copy.", untold=True)
+            message = f"{what} ({ran.cluster}), and the script ends with status 0. Expected: another status."
+            return Finding(seen=message, line=line)
+    return staged(runs, expected, source) and Untold(seen="Not checked until each host has a copy.")
 
 
 @part.check(
@@ -182,12 +195,12 @@ def status(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
     """The script ends with a status other than 0 if a rank fails, and leaves no rank behind."""
     ran = of(runs, FAILING)
     if not ran.facts.met:
-        return Finding(f"Not checked: the ranks never exchanged data ({ran.topology}).", untold=True)
+        return Untold(seen=f"the ranks never exchanged data ({ran.cluster}).")
     if ran.ended_for:
-        return Finding(f"A rank fails with status 3, and the script does not end ({ran.topology}).")
+        return Finding(seen=f"A rank fails with status 3, and the script does not end ({ran.cluster}).")
     if not ran.exit:
-        message = f"A rank fails with status 3, and the script ends with status 0 ({ran.topology})."
-        return Finding(f"{message} Expected: another status.", source.line_of("wait", *MPIRUN))
+        message = f"A rank fails with status 3, and the script ends with status 0 ({ran.cluster})."
+        return Finding(seen=f"{message} Expected: another status.", line=source.line_of("wait", *MPIRUN))
     return _left(ran, "A rank fails")
 
 
@@ -202,23 +215,23 @@ def lost(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | No
     return _lost(runs, expected, source, CUT) or _lost(runs, expected, source, CUT_FIRST)
 
 
-def _lost(runs: LaunchRuns, expected: LaunchRuns, source: Source, where: Topology) -> Finding | None:
+def _lost(runs: LaunchRuns, expected: LaunchRuns, source: Source, where: Watched) -> Finding | None:
     """Return a Finding where the lost host of a cluster is not named, or ranks on the other one do not end."""
     ran = of(runs, where)
     gone = of(expected, where).facts.named[-1]
     what = f"The cable of {gone} was pulled"
     if not ran.facts.met:
-        return Finding(f"Not checked: the ranks never exchanged data ({ran.topology}).", untold=True)
+        return Untold(seen=f"the ranks never exchanged data ({ran.cluster}).")
     line = source.line_of("kill", "timeout", *MPIRUN)
     if ran.ended_for or ran.facts.seconds is None:
         message = f"{what}, and the script still runs {LATEST} s later. Expected: it names {gone}, and ends."
-        return Finding(message, line)
+        return Finding(seen=message, line=line)
     if not ran.exit:
-        return Finding(f"{what}, and the script ends with status 0. Expected: another status.", line)
+        return Finding(seen=f"{what}, and the script ends with status 0. Expected: another status.", line=line)
     if ran.facts.named != [gone]:
         others = " and ".join(name for name in ran.facts.named if name != gone)
         printed = f"{others} as well" if gone in ran.facts.named else others or "no host's name"
-        return Finding(f"{what}, and the script prints {printed}. Expected: {gone}, the lost host.", line)
+        return Finding(seen=f"{what}, and the script prints {printed}. Expected: {gone}, the lost host.", line=line)
     return _left(ran, what)
 
 
@@ -227,4 +240,4 @@ def _left(ran: LaunchRank, what: str) -> Finding | None:
     if not ran.facts.left:
         return None
     hosts = " and ".join(ran.facts.left)
-    return Finding(f"{what}, the script ends, and processes still run on {hosts} 5 s later. Expected: none.")
+    return Finding(seen=f"{what}, the script ends, and processes still run on {hosts} 5 s later. Expected: none.")

@@ -6,13 +6,12 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
 from grader.checks import ending
-from grader.checks.part import Finding
-from grader.terms.facts import TaskFit
-from grader.terms.job import Topology
 from grader.reading.parsing import Source
+from grader.terms.clusters import AnyCluster, Fresh
+from grader.terms.facts import TaskFit
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import Rank, Runs
 
 # What an accuracy may differ by, for chance. In the trainings of the capstones, the number of updates times their
@@ -21,15 +20,6 @@ from grader.terms.runs import Rank, Runs
 # warm-up of an epoch it reaches 0.01 less.
 MARGIN = 0.04
 HOSTS = 2, 4
-MEASURES = {
-    f"keras.src.metrics.accuracy_metrics.{name}"
-    for name in (
-        "categorical_accuracy",
-        "sparse_categorical_accuracy",
-        "CategoricalAccuracy",
-        "SparseCategoricalAccuracy",
-    )
-}
 HINT = (
     "An epoch has fewer updates than on one process, and each of them averages over more images. What makes up for the "
     "updates that are missing?"
@@ -40,15 +30,15 @@ HINT = (
 class Learning:
     """A training whose accuracy is looked at, and the clusters that it is run on."""
 
-    one: Topology  # one process; the solution alone is run on it
-    several: tuple[tuple[Topology, ...], ...]  # for each number of processes its runs: each resumes the one before
+    one: AnyCluster  # one process; the solution alone is run on it
+    several: tuple[tuple[AnyCluster, ...], ...]  # for each number of processes its runs: each resumes the one before
     batch: int  # images per step and process
     margin: float = MARGIN
 
     @property
-    def clusters(self) -> tuple[Topology, ...]:
-        """All clusters, those of one number of processes after another."""
-        return self.one, *(cluster for runs in self.several for cluster in runs)
+    def clusters(self) -> tuple[AnyCluster, ...]:
+        """Those that a script runs on, those of one number of processes after another."""
+        return tuple(cluster for runs in self.several for cluster in runs)
 
     def images(self, runs: Runs[Any], expected: Runs[Any], source: Source) -> Finding | None:
         """Whether all processes together train on no more images than one does; steps may be rounded up."""
@@ -63,9 +53,9 @@ class Learning:
             seen, wanted = (sum(images for images, _ in epochs) for epochs in (self._epochs(ranks), one))
             if seen > wanted + rounded:
                 return Finding(
-                    f"All processes together train on {seen} images ({clusters[-1].description}). Expected: no more "
+                    seen=f"All processes together train on {seen} images ({clusters[-1].description}). Expected: no more "
                     f"than the {wanted} of one process, but for what rounding adds.",
-                    source.line_of("steps_per_epoch", "take", "shard") or ranks[0].facts.lines.get("fit"),
+                    line=source.line_of("steps_per_epoch", "take", "shard") or ranks[0].facts.lines.get("fit"),
                 )
         return None
 
@@ -76,25 +66,15 @@ class Learning:
         for clusters in self.several:
             reached = self._reached(runs.reserved[clusters[-1].name])
             if reached is None:
-                return Finding(f"No validation accuracy is measured ({clusters[-1].description}).", untold=True)
-            other = self._other_measure(runs.reserved[clusters[-1].name])
-            if other is not None:
-                message = f"What the model calls its accuracy is {other or 'not one of its metrics'}, which the judge "
-                return Finding(f"{message}does not know.", source.line_of("metrics", "compile"), unclear=True)
+                return Untold(seen=f"No validation accuracy is measured ({clusters[-1].description}).")
             if not reached >= one - self.margin:
                 return Finding(
-                    f"After the last epoch, the validation accuracy is {reached:.2f} ({clusters[-1].description}). "
+                    seen=f"After the last epoch, the validation accuracy is {reached:.2f} ({clusters[-1].description}). "
                     f"Expected: {one:.2f}, which one process reaches with as many images, less {self.margin:g} for "
                     "chance.",
-                    source.line_of("SGD", "learning_rate", "compile"),
+                    line=source.line_of("SGD", "learning_rate", "compile"),
                 )
         return None
-
-    def _other_measure(self, ranks: list[Rank[Any]]) -> str | None:
-        """Return by what ranks measure their accuracy, if that is not Keras' share of right answers."""
-        fits = [fit for rank in ranks for fit in rank.facts.fits]
-        ended = (fit if isinstance(fit, TaskFit) else epoch for fit in fits for epoch in fit.epochs)
-        return next((each.measure for each in ended if each.measure not in MEASURES), None)
 
     def _epochs(self, ranks: Iterable[Rank[Any]]) -> list[tuple[int, float | None]]:
         """Return the epochs of ranks: on how many images, each as often as it was seen, and the accuracy after it."""
@@ -117,30 +97,25 @@ class Learning:
         return float(np.mean([each[-1] for each in measured])) if ranks and all(measured) else None
 
 
-def cluster(hosts: int, arguments: tuple[str, ...]) -> Topology:
+def cluster(hosts: int, arguments: tuple[str, ...]) -> Fresh:
     """Return a cluster of so many hosts with a rank each, on which a training learns."""
     description = f"{hosts} hosts with a rank each" if hosts > 1 else "one process"
-    return Topology(f"learning-{hosts}", description, hosts, 1, 1, arguments, reserved=True, learns=True)
+    return Fresh(f"learning-{hosts}", description, hosts, 1, 1, arguments, reserved=True, learns=True)
 
 
-def reference(arguments: tuple[str, ...]) -> Topology:
-    """Return the one process that the others are compared with."""
-    return replace(cluster(1, arguments), reference=True)
-
-
-def _unfinished(cluster: Topology, ranks: list[Rank[Any]]) -> Finding | None:
+def _unfinished(cluster: AnyCluster, ranks: list[Rank[Any]]) -> Finding | None:
     """Say why a training cannot be looked at: it was not run, or did not run to its end on every rank."""
     if not ranks:
         message = f"Not run on {cluster.description}, since the program had to be ended before."
-        return Finding(message, untold=True)
+        return Untold(seen=message)
     apart = ending.deadlock(ranks) or ending.torn(ranks)
     if apart:
-        return Finding(apart, ranks[0].error_line)
+        return Finding(seen=apart, line=ranks[0].error_line)
     for rank in sorted(ranks, key=lambda rank: bool(rank.causes & {"shut down", "connection"})):
         if rank.error:
-            return Finding(f"{rank.where} fails: {rank.error}", rank.error_line)
+            return Finding(seen=f"{rank.where} fails: {rank.error}", line=rank.error_line)
         if rank.ended_for == "time":
-            return Finding(f"{rank.where} was ended: on all clusters together, the program takes too long.")
+            return Finding(seen=f"{rank.where} was ended: on all clusters together, the program takes too long.")
         if rank.ended_for or rank.exit or not rank.facts.fits:
-            return Finding(f"{rank.where} does not train to its end.", rank.facts.lines.get("waiting"))
+            return Finding(seen=f"{rank.where} does not train to its end.", line=rank.facts.lines.get("waiting"))
     return None

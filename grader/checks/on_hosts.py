@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from grader.checks import ending
-from grader.checks.part import Finding
-from grader.terms.job import Topology
+from grader.terms.clusters import Watched
+from grader.terms.findings import Finding
 from grader.terms.report import Outcome
 from grader.terms.runs import Facts, Rank, Runs
 from grader.terms.watched_facts import SeenRank
@@ -15,14 +15,14 @@ MPIRUN = "mpirun", "mpiexec", "prterun", "srun"
 LAST = 300  # characters of what a script printed last
 
 
-def cluster(watcher: str, name: str, description: str, hosts: int, reserved: bool = True) -> Topology:
-    """Return a topology of so many hosts, on which a module of grader.watchers watches the script."""
-    return Topology(name, description, hosts, 1, 0, reserved=reserved, watcher=watcher)
+def cluster(watcher: str, name: str, description: str, hosts: int, reserved: bool = True) -> Watched:
+    """Return a cluster of so many hosts, on which a module of grader.watchers watches the script."""
+    return Watched(name, description, hosts, 1, 0, reserved=reserved, watcher=watcher)
 
 
-def of(runs: Runs[Facts], where: Topology) -> Rank[Facts]:
+def of(runs: Runs[Facts], where: Watched) -> Rank[Facts]:
     """Return the script as it ran on a cluster."""
-    return (runs.topologies | runs.reserved)[where.name][0]
+    return (runs.clusters | runs.reserved)[where.name][0]
 
 
 def invalid(syntax: str, step: int) -> Outcome | None:
@@ -45,7 +45,7 @@ def other_arguments(ranks: Sequence[SeenRank], wanted: Sequence[SeenRank], line:
     for rank in ranks:
         if rank.arguments != expected:
             message = f"A rank on {rank.host} has the arguments {rank.arguments}. Expected: {expected}."
-            return Finding(message, line)
+            return Finding(seen=message, line=line)
     return None
 
 
@@ -83,7 +83,7 @@ def not_staged(ranks: Sequence[SeenRank], kind: str, line: int | None) -> Findin
                 else ", where the data are not" * bool(rank.data)
             )
             message = f"A rank on {rank.host} is pointed to {place} by DATA{why}. Expected: a copy of all data on the "
-            return Finding(f"{message}{kind}'s own disk, /scratch.", line)
+            return Finding(seen=f"{message}{kind}'s own disk, /scratch.", line=line)
     return None
 
 

@@ -6,15 +6,25 @@ own, and stopped where it starts to work.
 
 import signal
 
-from msgspec.structs import replace
-
 from grader.checks import tasks
-from grader.checks.part import Finding, Part
+from grader.checks.part import Part
 from grader.checks.training import hardly_communicated, moved
-from grader.terms.facts import TaskFacts, TaskFit
-from grader.terms.job import BATCH, IMAGES, LOGS, TaskSpec, Topology, flags
 from grader.reading.parsing import Source
-from grader.runner.synthetic_data import CLASSES, TRAIN_IMAGES
+from grader.terms.clusters import (
+    BATCH,
+    CLASSES,
+    IMAGES,
+    LOGS,
+    TRAIN_IMAGES,
+    Fresh,
+    Killed,
+    Resumed,
+    TaskSpec,
+    changed,
+    flags,
+)
+from grader.terms.facts import TaskFacts, TaskFit
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import TaskRank, TaskRuns
 
 part = Part("coordinator.py", "parameter_server/coordinator.py", TaskFacts)
@@ -37,7 +47,7 @@ def mobilenet(epochs: int) -> tuple[str, ...]:
     )
 
 
-_served = Topology(
+_served = Fresh(
     "killed",
     f"{SERVERS} parameter servers and {WORKERS} workers",
     hosts=1,
@@ -46,8 +56,9 @@ _served = Topology(
     arguments=mobilenet(EPOCHS),
     tasks=(TaskSpec("chief"), *[TaskSpec("ps", SERVER)] * SERVERS, *[TaskSpec("worker", SERVER)] * WORKERS),
 )
-KILLED = replace(_served, reserved=True, dies=(0, (KILLED_IN - 1) * BATCHES + 2))  # the coordinator
-RESTARTED = replace(_served, name="restarted", after="killed")
+# The coordinator is.
+KILLED = changed(_served, Killed, reserved=True, task=0, batches=(KILLED_IN - 1) * BATCHES + 2)
+RESTARTED = changed(_served, Resumed, name="restarted", after="killed")
 ROLES = tasks.roles("worker", "ps", "evaluator", arguments=mobilenet(EPOCHS))
 
 
@@ -104,17 +115,17 @@ def strategy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
         if rank.error and not rank.facts.fits:
             return tasks.untold(rank, "fails before the strategy is made")
         message = f"{rank.where} makes no ParameterServerStrategy. Expected: one, made from the resolver."
-        return Finding(message, line or rank.facts.lines.get("fit"), explains=True)
+        return Finding(seen=message, line=line or rank.facts.lines.get("fit"), explains=True)
     line = source.line_of("variable_partitioner", "MinSizePartitioner") or line
     if len(rank.facts.parts) < len(right.facts.parts):
         message = f"{rank.where}: the strategy's partitioner fails. Expected: it cuts a variable of any size."
-        return Finding(message, line, untold=bool(rank.error))
+        return (Untold if rank.error else Finding)(seen=message, line=line)
     for (size, cut), (_, pieces) in zip(rank.facts.parts, right.facts.parts, strict=True):
         if cut != pieces:
             return Finding(
-                f"{rank.where}: the partitioner cuts a variable of {size} KiB into {_parts(cut)}. Expected: "
+                seen=f"{rank.where}: the partitioner cuts a variable of {size} KiB into {_parts(cut)}. Expected: "
                 f"{_parts(pieces)}, as there is at most one per server ({SERVERS} here) and none is below 256 KiB.",
-                line,
+                line=line,
             )
     return None
 
@@ -133,10 +144,10 @@ def batch_size(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | 
     for replicas, (size, should) in enumerate(zip(fit.input.batches, right.input.batches, strict=False), start=1):
         if size != should:
             return Finding(
-                f"{rank.where}: with --batch-size {BATCH}, and a context of {tasks.counted(replicas, 'replica')}, the "
+                seen=f"{rank.where}: with --batch-size {BATCH}, and a context of {tasks.counted(replicas, 'replica')}, the "
                 f"input function makes batches of {tasks.counted(size, 'image')}. Expected: {should}, as "
                 "context.get_per_replica_batch_size() returns.",
-                source.line_of("get_per_replica_batch_size", "batch"),
+                line=source.line_of("get_per_replica_batch_size", "batch"),
             )
     return None if len(fit.input.batches) == len(right.input.batches) else _without_function(rank)
 
@@ -156,19 +167,19 @@ def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     got, count, all_ = fit.input.images, len(set(fit.input.images)), len(set(right.input.images))
     if count < all_:
         message = f"{rank.where}: the input function makes {count} of the {all_} images. Expected: all of them."
-        return Finding(message, source.line_of("shard", "take", "skip", "images"))
+        return Finding(seen=message, line=source.line_of("shard", "take", "skip", "images"))
     if len(got) < 2 * count:
         message = f"{rank.where}: the input function makes {len(got)} images and then ends. Expected: it repeats them."
-        return Finding(message, source.line_of("repeat", "images"), explains=bool(rank.error))
+        return Finding(seen=message, line=source.line_of("repeat", "images"), explains=bool(rank.error))
     if got[:count] == got[count : 2 * count]:
         message = f"{rank.where}: each pass over the images has the same order. Expected: another order in each pass."
-        return Finding(message, source.line_of("shuffle", "images"))
+        return Finding(seen=message, line=source.line_of("shuffle", "images"))
     if fit.seed is not None or got[:count] == fit.input.others[:count]:
         seed = f"the global seed is {fit.seed}, so" if fit.seed is not None else "there is a seed:"
         return Finding(
-            f"{rank.where}: {seed} all workers get the same images in the same order. Expected: no seed, and an order "
+            seen=f"{rank.where}: {seed} all workers get the same images in the same order. Expected: no seed, and an order "
             "of its own for each.",
-            source.line_of("set_seed", "set_random_seed", "seed"),
+            line=source.line_of("set_seed", "set_random_seed", "seed"),
         )
     return None
 
@@ -187,23 +198,23 @@ def scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         return tasks.untold(rank, "never calls model.fit")
     if fit.strategy != STRATEGY:
         return Finding(
-            f"{rank.where} trains a model that is not on the parameter servers. Expected: one that is made and "
+            seen=f"{rank.where} trains a model that is not on the parameter servers. Expected: one that is made and "
             "compiled under strategy.scope().",
-            rank.facts.lines.get("model") or source.line_of("scope"),
+            line=rank.facts.lines.get("model") or source.line_of("scope"),
             explains=True,
         )
     if fit.places != right.places or fit.in_parts != right.in_parts:
         places = " and ".join(fit.places) or "no task of the cluster"
         return Finding(
-            f"{rank.where}: the model's variables are on {places}, {len(fit.in_parts)} of them in parts. Expected: on "
+            seen=f"{rank.where}: the model's variables are on {places}, {len(fit.in_parts)} of them in parts. Expected: on "
             f"{' and '.join(right.places)}, {len(right.in_parts)} in parts.",
-            rank.facts.lines.get("model") or source.line_of("scope"),
+            line=rank.facts.lines.get("model") or source.line_of("scope"),
         )
     if rank.error or rank.ended_for:
         return None
     if not moved(fit, right):
         message = f"{rank.where}: training hardly changes the weights. Expected: it trains all of them."
-        return Finding(message, rank.facts.lines.get("fit"))
+        return Finding(seen=message, line=rank.facts.lines.get("fit"))
     return hardly_communicated(runs, expected)
 
 
@@ -230,18 +241,18 @@ def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     folders = f"--log-dir had: {', '.join(found) or 'nothing'}."
     if fit.begin.iterations < right.begin.iterations:
         return Finding(
-            f"{again}: training begins at step {fit.begin.iterations}. Expected: step {right.begin.iterations}, from a "
+            seen=f"{again}: training begins at step {fit.begin.iterations}. Expected: step {right.begin.iterations}, from a "
             f"backup made after epoch 1. {folders}",
-            line,
+            line=line,
         )
     if not fit.found:
         message = f"{again}: training resumes at step {fit.begin.iterations}, with weights that are in no backup. "
-        return Finding(f"{message}Expected: the weights of that step. {folders}", line)
+        return Finding(seen=f"{message}Expected: the weights of that step. {folders}", line=line)
     if not rank.error and len(fit.epochs) != len(right.epochs):
         message = f"{again}: it trains {tasks.counted(len(fit.epochs), 'epoch')}. Expected: {len(right.epochs)} more."
-        return Finding(message, line)
+        return Finding(seen=message, line=line)
     if "backup" not in found:
-        return Finding(f"{again}: it resumes, but from no folder `backup`. {folders} Expected: backup.", line)
+        return Finding(seen=f"{again}: it resumes, but from no folder `backup`. {folders} Expected: backup.", line=line)
     return None
 
 
@@ -258,7 +269,7 @@ def creator(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
         return tasks.untold(rank, "never calls model.fit")
     if fit.data != CREATOR:
         message = f"{rank.where}: fit() is given an object of the class {fit.data}. Expected: a DatasetCreator."
-        return Finding(message, rank.facts.lines.get("fit"), explains=True)
+        return Finding(seen=message, line=rank.facts.lines.get("fit"), explains=True)
     return None
 
 
@@ -276,8 +287,8 @@ def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
     if not _as_many_steps(fit, solution):
         steps = "no steps_per_epoch" if fit.steps_per_epoch is None else f"steps_per_epoch={fit.steps_per_epoch}"
         return Finding(
-            f"{rank.where}: fit() is given {steps}. Expected: {solution.steps_per_epoch}, the number of batches.",
-            source.line_of("steps_per_epoch") or rank.facts.lines.get("fit"),
+            seen=f"{rank.where}: fit() is given {steps}. Expected: {solution.steps_per_epoch}, the number of batches.",
+            line=source.line_of("steps_per_epoch") or rank.facts.lines.get("fit"),
             explains=fit.steps_per_epoch is None,
         )
     if rank.error or rank.ended_for or fit.strategy != STRATEGY:  # a training by itself is cut off
@@ -287,22 +298,22 @@ def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
     missing = [path.removesuffix(".index") for path in paths if path not in left]
     if missing and rank.found.below(LOGS):
         message = f"After the training, {missing[0]} is not in --log-dir. Expected: a checkpoint after each epoch."
-        return Finding(message, source.line_of("ModelCheckpoint", "callbacks"))
+        return Finding(seen=message, line=source.line_of("ModelCheckpoint", "callbacks"))
     if not rank.facts.saved:
         message = f"{rank.where} does not save the trained model. Expected: model.save after fit."
-        return Finding(message, source.line_of("save") or rank.facts.lines.get("fit"))
+        return Finding(seen=message, line=source.line_of("save") or rank.facts.lines.get("fit"))
     behind = max(save.iterations for save in rank.facts.saves if save.path in rank.facts.saved)
     if fit.steps_per_epoch and behind < fit.steps_per_epoch:
         message = (
             f"{rank.where} saves a model with {tasks.counted(behind, 'step')} behind it. Expected: the trained one."
         )
-        return Finding(message, source.line_of("save"))
+        return Finding(seen=message, line=source.line_of("save"))
     return None
 
 
 def _chief(runs: TaskRuns) -> TaskRank:
     """Return the coordinator that was started again."""
-    return runs.topologies[RESTARTED.name][0]
+    return runs.clusters[RESTARTED.name][0]
 
 
 def _fit(runs: TaskRuns) -> TaskFit | None:
@@ -318,7 +329,7 @@ def _as_many_steps(fit: TaskFit, right: TaskFit) -> bool:
 def _without_function(rank: TaskRank) -> Finding:
     if rank.facts.fits and rank.facts.fits[0].input is not None:
         message = f"{rank.where}: the input function makes no data."
-        return Finding(message, rank.facts.lines.get("fit"), untold=bool(rank.error))
+        return (Untold if rank.error else Finding)(seen=message, line=rank.facts.lines.get("fit"))
     return tasks.untold(rank, "gives fit() no function of a context")
 
 

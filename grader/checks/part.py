@@ -14,26 +14,15 @@ from typing import Generic
 from course import steps
 from course.steps import Step
 from grader.checks import ending
-from grader.terms.job import Topology
-from grader.terms.report import Outcome, OutcomeStatus
 from grader.reading import parsing
 from grader.reading.parsing import Source
+from grader.terms.clusters import AnyCluster
+from grader.terms.findings import Finding, Unclear, Untold
+from grader.terms.report import Outcome, OutcomeStatus
 from grader.terms.runs import Facts, Runs
 
 NOT_RUN = "Not checked: the program does not run."
 POINTS = 10  # of a step's checks together
-DRAWS = 4  # so many runs differ
-
-
-@dataclass
-class Finding:
-    """Why a script lacks what a step asks for, or why that is unclear."""
-
-    message: str
-    line: int | None = None  # of the script
-    unclear: bool = False  # a person has to look
-    untold: bool = False  # the program does not get far enough to show it
-    explains: bool = False  # why the program does not run to completion, too
 
 
 Judge = Callable[[Runs[Facts], Runs[Facts], Source], Finding | None]
@@ -50,7 +39,8 @@ class Check(Generic[Facts]):
     hint: str  # what to try where it is missing
     judge: Judge[Facts]
     needs: tuple[Judge[Facts], ...]  # checks that have to pass before this one can be judged
-    clusters: tuple[Topology, ...]  # to run a script on from this step on; none: those of the step before
+    clusters: tuple[AnyCluster, ...]  # to run a script on from this step on; none: those of the step before
+    references: tuple[AnyCluster, ...]  # further ones, which the solution alone runs on
     figure: str | None  # of what the ranks did, to go with a failure: a function in grader.report.figures
     blocks: Callable[[Runs[Facts]], bool]  # whether a failure leaves nothing to see for the checks that need this one
 
@@ -64,8 +54,8 @@ class Check(Generic[Facts]):
         """Return the outcome for what the judge of this check found."""
         if found is None:
             return self.outcome("passed", "Correct.")
-        status: OutcomeStatus = "skipped" if found.untold else "error" if found.unclear else "failed"
-        return self.outcome(status, found.message, found.line)
+        kinds: dict[type[Finding], OutcomeStatus] = {Untold: "skipped", Unclear: "error"}
+        return self.outcome(kinds.get(type(found), "failed"), found.message, found.line)
 
 
 @dataclass
@@ -76,9 +66,6 @@ class Part(Generic[Facts]):
     solution: str  # the program after the last step, in solutions/
     facts: type[Facts]  # that its ranks report
     checks: list[Check[Facts]] = field(default_factory=list)  # by step, then as defined
-    # Returns a cluster with a witness as it is in the run of a number: each script is run with another, so that none
-    # can know its arguments.
-    vary: Callable[[Topology, int], Topology] = lambda cluster, draw: cluster
     read: Callable[[str], Source] = parsing.read_training  # raises NoScriptError where it is not such a script
     # Returns the outcome of how a script ended, by its runs, the step, the time limit and its text.
     ended: Callable[[Runs[Facts], int, float, str], Outcome] = ending.judge
@@ -91,7 +78,8 @@ class Part(Generic[Facts]):
         points: int = POINTS,
         asks: tuple[str, ...] = (),
         needs: tuple[Judge[Facts], ...] = (),
-        clusters: tuple[Topology, ...] = (),
+        clusters: tuple[AnyCluster, ...] = (),
+        references: tuple[AnyCluster, ...] = (),
         figure: str | None = None,
         blocks: Callable[[Runs[Facts]], bool] = lambda runs: True,
     ) -> Callable[[Judge[Facts]], Judge[Facts]]:
@@ -104,6 +92,7 @@ class Part(Generic[Facts]):
             asks: phrases of the lesson that ask for this, as they stand there.
             needs: the functions of other checks, which have to pass before this one can be judged.
             clusters: what a script is run on from this step on, if not on those of the step before.
+            references: further clusters, which the solution alone runs on, for a script's runs to be compared with.
             figure: a function in grader.report.figures that draws what the ranks did, where a picture shows it better.
             blocks: whether a failure leaves nothing to see for the checks that need this one.
         """
@@ -111,7 +100,7 @@ class Part(Generic[Facts]):
         def add(judge: Judge[Facts]) -> Judge[Facts]:
             description = (judge.__doc__ or "").partition("\n")[0].removesuffix(".")
             step = steps.get(number)
-            check = Check(step, description, points, asks, hint, judge, needs, clusters, figure, blocks)
+            check = Check(step, description, points, asks, hint, judge, needs, clusters, references, figure, blocks)
             insort(self.checks, check, key=lambda other: other.step.number)
             return judge
 
@@ -142,7 +131,7 @@ class Part(Generic[Facts]):
                 judge = new[check.judge] = _on(check.judge, on) if on else check.judge
                 own = (needs or {}).get(check.judge, ())
                 theirs = tuple(needed for each in check.needs if (needed := new.get(each, each)))
-                adopted = replace(check, judge=judge, needs=own + theirs, clusters=())
+                adopted = replace(check, judge=judge, needs=own + theirs, clusters=(), references=())
                 insort(self.checks, adopted, key=lambda other: other.step.number)
         return {theirs: ours for theirs, ours in new.items() if ours}
 
@@ -154,10 +143,13 @@ class Part(Generic[Facts]):
         """Return the checks of a step of this part."""
         return [check for check in self.checks if check.step.number == number]
 
-    def clusters(self, number: int, draw: int = 0) -> tuple[Topology, ...]:
-        """Return the clusters that a script for a step runs on, in a run of this number below DRAWS."""
-        found = next(check.clusters for check in reversed(self.up_to(number)) if check.clusters)
-        return tuple(self.vary(cluster, draw) if cluster.witness else cluster for cluster in found)
+    def clusters(self, number: int) -> tuple[AnyCluster, ...]:
+        """Return the clusters that a script for a step runs on."""
+        return next(check.clusters for check in reversed(self.up_to(number)) if check.clusters)
+
+    def references(self, number: int) -> tuple[AnyCluster, ...]:
+        """Return further clusters, which the solution of a step alone runs on."""
+        return next(check.references for check in reversed(self.up_to(number)) if check.clusters)
 
     def figure(self, outcome: Outcome | None) -> str | None:
         """Return the figure that goes with the outcome of a check of this part; None with any other."""
@@ -168,7 +160,7 @@ class Part(Generic[Facts]):
     ) -> tuple[list[Outcome], bool]:
         """Return the outcomes of the checks up to a step, in order, and whether one explains why the program fails."""
         checks = self.up_to(number)
-        if not runs.topologies or not all(rank.reported for rank in runs.ranks()):
+        if not runs.clusters or not all(rank.reported for rank in runs.ranks()):
             return [check.outcome("skipped", NOT_RUN) for check in checks], False
         outcomes: list[Outcome] = []
         blocked: dict[Judge[Facts], Check[Facts]] = {}  # by function: a check that cannot be judged or that failed
@@ -183,7 +175,7 @@ class Part(Generic[Facts]):
             outcomes.append(check.decide(found))
             if found:
                 explained |= found.explains
-                if found.unclear or check.blocks(runs):
+                if isinstance(found, Unclear) or check.blocks(runs):
                     blocked[check.judge] = check
         return outcomes, explained
 
@@ -194,8 +186,8 @@ def _on(judge: Judge[Facts], clusters: Collection[str]) -> Judge[Facts]:
     @functools.wraps(judge)
     def judge_these(runs: Runs[Facts], expected: Runs[Facts], source: Source) -> Finding | None:
         own = runs.on(clusters)
-        if not own.topologies:  # the script had to be ended on one that comes before
-            return Finding("Not checked: the program was not run on this kind of cluster.", untold=True)
+        if not own.clusters:  # the script had to be ended on one that comes before
+            return Untold(seen="the program was not run on this kind of cluster")
         return judge(own, expected.on(clusters), source)
 
     return judge_these

@@ -9,11 +9,24 @@ from collections import Counter
 from pathlib import Path
 
 from grader.checks import ending
-from grader.checks.on_hosts import DATA, MANAGEMENT, MPIRUN, cluster, invalid, listed, not_staged, of, other_arguments, other_network, said
-from grader.checks.part import Finding, Part
-from grader.terms.report import Outcome
+from grader.checks.on_hosts import (
+    DATA,
+    MANAGEMENT,
+    MPIRUN,
+    cluster,
+    invalid,
+    listed,
+    not_staged,
+    of,
+    other_arguments,
+    other_network,
+    said,
+)
+from grader.checks.part import Part
 from grader.reading import shell
 from grader.reading.parsing import Source
+from grader.terms.findings import Finding, Untold
+from grader.terms.report import Outcome
 from grader.terms.runs import JobRank, JobRuns
 from grader.terms.watched_facts import JobFacts, SeenRun
 
@@ -37,12 +50,12 @@ def ended(runs: JobRuns, step: int, seconds: float, script: str) -> Outcome:
     ranks = sum(len(run.ranks) for run in facts.runs)
     started = f"{ranks} ranks were started" if ranks else "no rank was started"
     if ran.ended_for:
-        return ending.outcome("failed", step, f"The job does not end ({ran.topology}): {started}.{said(ran)}")
+        return ending.outcome("failed", step, f"The job does not end ({ran.cluster}): {started}.{said(ran)}")
     if facts.state != "COMPLETED":
-        message = f"The job ends as {facts.state}, with status {ran.exit} ({ran.topology}); {started}. Expected: "
+        message = f"The job ends as {facts.state}, with status {ran.exit} ({ran.cluster}); {started}. Expected: "
         return ending.outcome("failed", step, f"{message}COMPLETED.{said(ran)}")
     if not ranks:
-        return ending.outcome("failed", step, f"The job ends without starting a rank ({ran.topology}).{said(ran)}")
+        return ending.outcome("failed", step, f"The job ends without starting a rank ({ran.cluster}).{said(ran)}")
     return ending.outcome("passed", step, "Correct.")
 
 
@@ -58,7 +71,7 @@ def _not_met(ran: JobRank) -> Finding | None:
     """Return why there is nothing to see, where not all ranks of the first run have exchanged data."""
     if _first(ran).met:
         return None
-    return Finding(f"Not checked: the ranks never exchanged data ({ran.topology}).", untold=True)
+    return Untold(seen=f"the ranks never exchanged data ({ran.cluster}).")
 
 
 @part.check(
@@ -73,16 +86,16 @@ def ranks(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     ran = of(runs, STEADY)
     run, wanted = _first(ran), _first(of(expected, STEADY))
     if not run.ranks:
-        return Finding(f"Not checked: no rank was started ({ran.topology}).", untold=True)
+        return Untold(seen=f"no rank was started ({ran.cluster}).")
     found = Counter(rank.host for rank in run.ranks)
     each = len(wanted.ranks) // len(wanted.nodes)
     if found != dict.fromkeys(run.nodes, each):
         nodes = " and ".join(run.nodes)
         message = f"The job has {each} tasks on each of {nodes}, and ranks were started so: {listed(found)}."
-        return Finding(f"{message} Expected: {each} on each node.", source.line_of(*MPIRUN))
+        return Finding(seen=f"{message} Expected: {each} on each node.", line=source.line_of(*MPIRUN))
     if not run.met:
         message = f"{len(run.ranks)} ranks were started, and never exchanged data with each other."
-        return Finding(f"{message} Expected: one training of all ranks.", source.line_of(*MPIRUN))
+        return Finding(seen=f"{message} Expected: one training of all ranks.", line=source.line_of(*MPIRUN))
     return None
 
 
@@ -111,9 +124,9 @@ def network(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
         ran, sent = of(runs, where), of(expected, where).facts.received
         if not _first(ran).met:
             return _not_met(ran)
-        odd = other_network(ran.facts.received, sent[networks[0]], networks, 1 / 2, "node", ran.topology)
+        odd = other_network(ran.facts.received, sent[networks[0]], networks, 1 / 2, "node", ran.cluster)
         if odd:
-            return Finding(odd, source.line_of("btl_tcp_if_include", *MPIRUN))
+            return Finding(seen=odd, line=source.line_of("btl_tcp_if_include", *MPIRUN))
     return None
 
 
@@ -135,7 +148,9 @@ def staged(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
         return odd
     if ran.facts.left:
         nodes = " and ".join(ran.facts.left)
-        return Finding(f"The job has ended, and a copy is still on {nodes}. Expected: none.", source.line_of("rm"))
+        return Finding(
+            seen=f"The job has ended, and a copy is still on {nodes}. Expected: none.", line=source.line_of("rm")
+        )
     return _not_met(ran)
 
 
@@ -156,16 +171,18 @@ def checkpoints(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | N
         if not rank.below:
             place = f"'{rank.checkpoints}'" if rank.checkpoints else "nothing"
             message = f"On {rank.host}, CHECKPOINTS is {place}. Expected: a folder below the one that was given."
-            return Finding(message, line)
+            return Finding(seen=message, line=line)
     if len({rank.checkpoints for rank in ranks}) > 1:
-        return Finding("CHECKPOINTS differs from rank to rank. Expected: one folder for all ranks of the job.", line)
+        return Finding(
+            seen="CHECKPOINTS differs from rank to rank. Expected: one folder for all ranks of the job.", line=line
+        )
     if ranks and ranks[0].checkpoints == ran.facts.other:
         message = f"CHECKPOINTS is '{ranks[0].checkpoints}' in two jobs. Expected: a folder of each job's own."
-        return Finding(message, line)
+        return Finding(seen=message, line=line)
     folders = [rank.checkpoints for run in of(runs, MOVED).facts.runs for rank in run.ranks]
     if len(set(folders)) > 1:
         message = f"CHECKPOINTS is '{folders[0]}' in one run of the job and '{folders[-1]}' in a later one."
-        return Finding(f"{message} Expected: the same folder.", line)
+        return Finding(seen=f"{message} Expected: the same folder.", line=line)
     return _not_met(ran)
 
 
@@ -181,10 +198,10 @@ def status(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     if not _first(ran).met:
         return _not_met(ran)
     if ran.ended_for:
-        return Finding(f"A rank fails with status 3, and the job does not end ({ran.topology}).")
+        return Finding(seen=f"A rank fails with status 3, and the job does not end ({ran.cluster}).")
     if ran.facts.state != "FAILED":
-        message = f"A rank fails with status 3, and the job ends as {ran.facts.state} ({ran.topology})."
-        return Finding(f"{message} Expected: FAILED.", source.line_of("exit", "wait", *MPIRUN))
+        message = f"A rank fails with status 3, and the job ends as {ran.facts.state} ({ran.cluster})."
+        return Finding(seen=f"{message} Expected: FAILED.", line=source.line_of("exit", "wait", *MPIRUN))
     return None
 
 
@@ -198,7 +215,7 @@ def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """The job has a time limit of one hour."""
     found, wanted = (of(each, STEADY).facts.limit for each in (runs, expected))
     if found != wanted:
-        return Finding(f"The job's time limit is {found}, as Slurm writes it. Expected: {wanted}.")
+        return Finding(seen=f"The job's time limit is {found}, as Slurm writes it. Expected: {wanted}.")
     return None
 
 
@@ -220,17 +237,17 @@ def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None
         if len(ran.facts.runs) <= number:
             message = f"After {what[number]}, the job did not run again; its state is {ran.facts.state}"
             message += f": the script ended with status {ran.exit}" * (ran.facts.state == "FAILED")
-            return Finding(f"{message}. Expected: it runs again on the other nodes.")
+            return Finding(seen=f"{message}. Expected: it runs again on the other nodes.")
         run = ran.facts.runs[number]
         if not run.met:
             message = f"After {what[number]}, the job started again on {' and '.join(run.nodes)}, and"
-            return Finding(f"{message} its ranks never exchanged data. Expected: one training of all ranks.")
+            return Finding(seen=f"{message} its ranks never exchanged data. Expected: one training of all ranks.")
         if any(not set(wanted[number].ranks[0].found) <= set(rank.found) for rank in run.ranks):
             message = f"After {what[number]}, the next run finds these checkpoints: {run.ranks[0].found}. Expected: "
-            return Finding(f"{message}{wanted[number].ranks[0].found}.", source.line_of("CHECKPOINTS"))
+            return Finding(seen=f"{message}{wanted[number].ranks[0].found}.", line=source.line_of("CHECKPOINTS"))
     if ran.facts.state != "COMPLETED":
-        message = f"The last run of the job ends as {ran.facts.state} ({ran.topology}). Expected: COMPLETED."
-        return Finding(message)
+        message = f"The last run of the job ends as {ran.facts.state} ({ran.cluster}). Expected: COMPLETED."
+        return Finding(seen=message)
     return None
 
 
@@ -250,12 +267,12 @@ def output(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     name = Path(ran.facts.output).name
     if not re.search(rf"(?<!\d){ran.facts.number}(?!\d)", name):
         message = f"The output of job {ran.facts.number} goes to {name}. Expected: its number in the name, or two jobs "
-        return Finding(f"{message}write to one file.", source.line_of("--output"))
+        return Finding(seen=f"{message}write to one file.", line=source.line_of("--output"))
     wanted = of(expected, MOVED).facts.printed
     if ran.facts.printed != wanted:
         there = " and ".join(str(run + 1) for run in ran.facts.printed) or "none"
         message = f"The job ran {len(wanted)} times, and at the end its file has the output of these runs: {there}."
-        return Finding(f"{message} Expected: that of all runs.", source.line_of("--open-mode", "--output"))
+        return Finding(seen=f"{message} Expected: that of all runs.", line=source.line_of("--open-mode", "--output"))
     return None
 
 
@@ -277,14 +294,16 @@ def signal(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     line = source.line_of("trap", "--signal")
     if len(ran.facts.runs) < 2:
         message = f"The job's time limit was set to two minutes. It did not run again; its state is {ran.facts.state}."
-        return Finding(f"{message} Expected: it is signalled, saves a checkpoint and is requeued.", line)
+        return Finding(seen=f"{message} Expected: it is signalled, saves a checkpoint and is requeued.", line=line)
     run = ran.facts.runs[1]
     if not run.met:
         message = "After the signal, the job ran again, and its ranks never exchanged data."
-        return Finding(f"{message} Expected: training continues from the checkpoint.", line)
+        return Finding(seen=f"{message} Expected: training continues from the checkpoint.", line=line)
     if not run.ranks[0].asked:
         message = "The job was requeued before its time limit, and no rank had saved a checkpoint on SIGUSR1."
-        return Finding(f"{message} Expected: the ranks get the signal, and the script waits for their end.", line)
+        return Finding(
+            seen=f"{message} Expected: the ranks get the signal, and the script waits for their end.", line=line
+        )
     if ran.facts.state != "COMPLETED":
-        return Finding(f"The last run of the job ends as {ran.facts.state}. Expected: COMPLETED.", line)
+        return Finding(seen=f"The last run of the job ends as {ran.facts.state}. Expected: COMPLETED.", line=line)
     return None

@@ -1,8 +1,8 @@
 """What the checks of tasks with roles share: the chief and the evaluator of a cluster with parameter servers."""
 
-from grader.checks.part import Finding
-from grader.terms.job import TaskSpec, TaskType, Topology
 from grader.reading.parsing import Source
+from grader.terms.clusters import Misplaced, TaskSpec, TaskType
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import TaskRank, TaskRuns
 
 WORK = "strategy", "fit", "evaluate", "server", "wait"  # events by which a script shows that it does a task
@@ -17,9 +17,9 @@ DOES = {
 NAMES: dict[str, str] = {"Ps": "a parameter server", "Evaluator": "an evaluator", "Chief": "the chief"}
 
 
-def roles(*types: TaskType, arguments: tuple[str, ...]) -> Topology:
+def roles(*types: TaskType, arguments: tuple[str, ...]) -> Misplaced:
     """Return a cluster in which the script is started as tasks that are not its own."""
-    return Topology(
+    return Misplaced(
         "roles",
         "another task's TF_CONFIG",
         hosts=1,
@@ -28,7 +28,6 @@ def roles(*types: TaskType, arguments: tuple[str, ...]) -> Topology:
         arguments=arguments,
         reserved=True,
         tasks=tuple(map(TaskSpec, types)),
-        misplaced=True,
     )
 
 
@@ -47,7 +46,7 @@ def works(rank: TaskRank) -> bool:
 
 def untold(rank: TaskRank, what: str) -> Finding:
     """Return the Finding for a script that does not get far enough to show what is asked for."""
-    return Finding(f"Not checked: {rank.where} {what}.", rank.error_line, untold=True)
+    return Untold(seen=f"{rank.where} {what}.", line=rank.error_line)
 
 
 def checked(rank: TaskRank) -> Finding | None:
@@ -60,13 +59,13 @@ def checked(rank: TaskRank) -> Finding | None:
     event, at = first
     does = f"{rank.where} {DOES[event]} on line {at}"
     if "tf_config" not in order:
-        return Finding(f"{does}, and never calls tf_config.check(). Expected: a call before that.", at)
+        return Finding(seen=f"{does}, and never calls tf_config.check(). Expected: a call before that.", line=at)
     line = rank.facts.lines.get("tf_config")
     if event == "server":
         message = f"{does}, which takes its port, and calls tf_config.check() on line {line} only then."
-        return Finding(f"{message} Expected: no server in this program.", at, explains=True)
+        return Finding(seen=f"{message} Expected: no server in this program.", line=at, explains=True)
     message = f"{does}, and calls tf_config.check() on line {line} only then. Expected: a call before that."
-    return Finding(message, line, explains=rank.error_line == line)  # the strategy has taken the port
+    return Finding(seen=message, line=line, explains=rank.error_line == line)  # the strategy has taken the port
 
 
 def kept_to(rank: TaskRank, runs: TaskRuns, source: Source) -> Finding | None:
@@ -78,7 +77,7 @@ def kept_to(rank: TaskRank, runs: TaskRuns, source: Source) -> Finding | None:
         ended = rank.error_line or rank.facts.lines.get("exit")
         said = f": {rank.error.removesuffix('.')}" if rank.error else ""
         message = f"{rank.where} exits on line {ended}{said}. Expected: it does its work, since TF_CONFIG says that it "
-        return Finding(f"{message}is {_name(rank)}.", ended, explains=True)
+        return Finding(seen=f"{message}is {_name(rank)}.", line=ended, explains=True)
     others = runs.reserved.get("roles", [])
     if not others:
         return untold(rank, "was not started as another task")
@@ -87,10 +86,12 @@ def kept_to(rank: TaskRank, runs: TaskRuns, source: Source) -> Finding | None:
         if did:
             event, at = did
             message = f"Started with the TF_CONFIG of {_name(other)}, the script {DOES[event]} on line {at}. "
-            return Finding(f"{message}Expected: it ends before that, since it is not {_name(rank)}.", line or at)
+            return Finding(
+                seen=f"{message}Expected: it ends before that, since it is not {_name(rank)}.", line=line or at
+            )
         if other.ended_for:
             message = f"Started with the TF_CONFIG of {_name(other)}, the script does not end. "
-            return Finding(f"{message}Expected: it ends at once, since it is not {_name(rank)}.", line)
+            return Finding(seen=f"{message}Expected: it ends at once, since it is not {_name(rank)}.", line=line)
     return None
 
 
@@ -103,8 +104,8 @@ def sees_no_gpu(rank: TaskRank, source: Source, why: str) -> Finding | None:
         return None
     numbers = ", ".join(map(str, rank.facts.gpus))
     return Finding(
-        f"{rank.where} can see GPU {numbers} when it starts to work, {why}. Expected: none.",
-        rank.facts.lines.get("gpu") or source.line_of("set_visible_devices") or first[1],
+        seen=f"{rank.where} can see GPU {numbers} when it starts to work, {why}. Expected: none.",
+        line=rank.facts.lines.get("gpu") or source.line_of("set_visible_devices") or first[1],
     )
 
 
@@ -114,7 +115,7 @@ def own_server(rank: TaskRank) -> Finding | None:
         return None
     line = rank.facts.lines.get("server")
     message = f"{rank.where} starts a tf.distribute.Server on line {line}. Expected: none: workers and servers have a "
-    return Finding(f"{message}program of their own.", line, explains=True)
+    return Finding(seen=f"{message}program of their own.", line=line, explains=True)
 
 
 def counted(number: int, thing: str) -> str:

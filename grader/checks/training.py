@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from grader.checks.part import Finding
-from grader.terms.facts import Fit, TaskFit
-from grader.terms.job import Topology
 from grader.reading.parsing import Source
+from grader.terms.clusters import Fresh
+from grader.terms.facts import Fit, TaskFit
+from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import HorovodRank, HorovodRuns, Runs
 
 # GPUs of a host: none, as many as its ranks but fewer than all ranks, more than its ranks, which are more than two.
 CLUSTERS = (
-    Topology("one-host", "2 ranks on one host without GPUs", 1, 2, 0),
-    Topology("two-hosts", "2 hosts with a rank and a GPU each", 2, 1, 1),
-    Topology("three-ranks", "3 ranks on one host with 4 GPUs", 1, 3, 4),
+    Fresh("one-host", "2 ranks on one host without GPUs", 1, 2, 0),
+    Fresh("two-hosts", "2 hosts with a rank and a GPU each", 2, 1, 1),
+    Fresh("three-ranks", "3 ranks on one host with 4 GPUs", 1, 3, 4),
 )
 
 SMALL = 1 / 30  # of what training changes in the solution's run
@@ -46,9 +46,9 @@ def same_loss(fit: Fit, right: Fit, source: Source) -> Finding | None:
     if fit.loss is None or not right.loss or abs(fit.loss - right.loss) <= CLOSE * right.loss:
         return None
     return Finding(
-        f"For the same answers, the loss is {fit.loss / right.loss:.3g} times the solution's. Expected: as before. The "
+        seen=f"For the same answers, the loss is {fit.loss / right.loss:.3g} times the solution's. Expected: as before. The "
         "mean of the gradients is divided by the number of ranks already.",
-        source.line_of("loss", "loss_weights"),
+        line=source.line_of("loss", "loss_weights"),
     )
 
 
@@ -58,7 +58,7 @@ def trained(ranks: Iterable[HorovodRank]) -> Finding | None:
         if not rank.facts.fits or not rank.facts.fits[0].batches:
             message = f"{rank.where} does not reach training."
             ended = bool(rank.error or rank.ended_for)
-            return Finding(message, rank.error_line, unclear=not ended, untold=ended)
+            return (Untold if ended else Unclear)(seen=message, line=rank.error_line)
     return None
 
 
@@ -75,7 +75,7 @@ def hardly_communicated(runs: Runs[Any], expected: Runs[Any], line: int | None =
     if _traffic(runs) >= _traffic(expected) / 3:
         return None
     message = "The processes report that they train together, but hardly sent each other anything, as their host saw."
-    return Finding(message, line, unclear=True)
+    return Unclear(seen=message, line=line)
 
 
 def _traffic(runs: Runs[Any]) -> float:

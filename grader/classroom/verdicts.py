@@ -18,10 +18,10 @@ from course import steps
 from course.steps import Step
 from grader.checks import ending
 from grader.judge import judge
-from grader.terms.report import Report
 from grader.runner import expectations
-from grader.sandbox import policy
 from grader.runner.pool import NoVerdictError, Pool
+from grader.sandbox import policy
+from grader.terms.report import Report
 
 _making = threading.Lock()
 

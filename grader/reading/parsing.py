@@ -4,7 +4,8 @@ import ast
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.runner import nodes, uses
+from grader.reading import remarks
+from grader.terms.report import Remark
 
 LARGEST = 64_000  # bytes of a script: some four times those of the course's longest
 WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program uses one of these
@@ -26,11 +27,11 @@ class NoScriptError(Exception):
 
 @dataclass
 class Source:
-    """A script's text, and what reading it tells."""
+    """A script's text, parsed."""
 
     text: str
     tree: ast.Module
-    suspicious: list[tuple[int, str]] = field(default_factory=list)  # line, what is there
+    remarks: list[Remark] = field(default_factory=list)
 
     def line_of(self, *names: str) -> int | None:
         """Return the first line where one of these is assigned, called, a keyword or a key, in the order given."""
@@ -51,13 +52,13 @@ class Source:
             if isinstance(node, ast.Raise | ast.Assert) and node.lineno <= (line or 0) <= (node.end_lineno or 0):
                 raised = node.exc if isinstance(node, ast.Raise) else ast.Name("AssertionError")
                 raised = raised.func if isinstance(raised, ast.Call) else raised
-                if raised and nodes.last(raised) == name:
+                if raised and _last(raised) == name:
                     return True
         return False
 
     def calls(self, name: str) -> bool:
         """Return whether the script calls something of this name anywhere."""
-        return any(isinstance(node, ast.Call) and nodes.last(node.func) == name for node in ast.walk(self.tree))
+        return any(isinstance(node, ast.Call) and _last(node.func) == name for node in ast.walk(self.tree))
 
     def mentions(self, name: str) -> bool:
         """Return whether something of this name is called, imported, inherited from or looked up anywhere."""
@@ -65,9 +66,14 @@ class Source:
         return any(name in (getattr(node, field, None) for field in of) for node in ast.walk(self.tree))
 
 
+def _last(node: ast.AST) -> str | None:
+    """Return the last name in a dotted one."""
+    return getattr(node, "attr", None) or getattr(node, "id", None)
+
+
 def _names(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Call):
-        return nodes.last(node.func) == name
+        return _last(node.func) == name
     if isinstance(node, ast.keyword):
         return node.arg == name
     if isinstance(node, ast.Constant):
@@ -102,7 +108,7 @@ def load(path: Path) -> str:
 
 
 def read(text: str) -> Source:
-    """Parse a script and look through it.
+    """Parse a script.
 
     Raises:
         NoScriptError: it is not Python.
@@ -114,7 +120,7 @@ def read(text: str) -> Source:
         raise NoScriptError(message, getattr(error, "lineno", None)) from None
     if _is_deep(tree):
         raise NoScriptError(f"The file has expressions or blocks nested more than {DEEPEST} deep. A script has not.")
-    return Source(text, tree, uses.out_of_place(tree))
+    return Source(text, tree, remarks.of(tree))
 
 
 def read_training(text: str) -> Source:

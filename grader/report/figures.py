@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from course.figures.style import GREY, box, canvas, plots, rank_colour
-from grader.terms.job import BASE_LR
+from grader.terms.clusters import BASE_LR
 from grader.terms.runs import HorovodRank, HorovodRuns
 
-Ranks = list[HorovodRank]  # of one topology
+Ranks = list[HorovodRank]  # of one cluster
 
 
 def draw(name: str, runs: HorovodRuns) -> str:
@@ -21,19 +21,19 @@ def draw(name: str, runs: HorovodRuns) -> str:
         return ""
     text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "", "font.size": 8, "axes.titlesize": 9}):
-        figure = FIGURES[name](list(runs.topologies.values()))
+        figure = FIGURES[name](list(runs.clusters.values()))
         if not figure:
             return ""
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
-def visible_gpus(topologies: list[Ranks]) -> Figure:
+def visible_gpus(clusters: list[Ranks]) -> Figure:
     """For each rank, the GPUs that it can see when it builds its model."""
-    figure, ax = canvas(7.2, 0.62 * len(topologies))
-    for row, ranks in enumerate(topologies):
-        bottom = 0.62 * (len(topologies) - row - 1)
-        ax.text(0.05, bottom + 0.25, ranks[0].topology, va="center", fontsize=8)
+    figure, ax = canvas(7.2, 0.62 * len(clusters))
+    for row, ranks in enumerate(clusters):
+        bottom = 0.62 * (len(clusters) - row - 1)
+        ax.text(0.05, bottom + 0.25, ranks[0].cluster, va="center", fontsize=8)
         for rank in ranks:
             seen = ", ".join(map(str, rank.facts.gpus))
             text = f"rank {rank.number}: " + (f"GPU {seen}" if seen else "no GPU")
@@ -41,32 +41,32 @@ def visible_gpus(topologies: list[Ranks]) -> Figure:
     return figure
 
 
-def lines_printed(topologies: list[Ranks]) -> Figure:
+def lines_printed(clusters: list[Ranks]) -> Figure:
     """How many lines each rank printed."""
-    figure, axes = plots(len(topologies), height=2.1)
+    figure, axes = plots(len(clusters), height=2.1)
     figure.set_figwidth(7.2)
-    counts = [[len(rank.stdout.splitlines()) for rank in ranks] for ranks in topologies]
-    for ax, ranks, lines in zip(axes, topologies, counts, strict=True):
+    counts = [[len(rank.stdout.splitlines()) for rank in ranks] for ranks in clusters]
+    for ax, ranks, lines in zip(axes, clusters, counts, strict=True):
         bars = ax.bar(range(len(ranks)), lines, color=[rank_colour(rank.number) for rank in ranks])
         ax.bar_label(bars)
-        ax.set(title=_title(ranks, topologies), xticks=range(len(ranks)), ylim=(0, 1.15 * max(map(max, counts)) + 1))
+        ax.set(title=_title(ranks, clusters), xticks=range(len(ranks)), ylim=(0, 1.15 * max(map(max, counts)) + 1))
         ax.set_xticklabels([f"rank {rank.number}" for rank in ranks])
     axes[0].set_ylabel("lines printed")
     return figure
 
 
-def weight_distance(topologies: list[Ranks]) -> Figure | None:
+def weight_distance(clusters: list[Ranks]) -> Figure | None:
     """How far each rank's trainable weights are from rank 0's after each batch, relative to the size of rank 0's.
 
     Computed from a few random projections of the weights: a distance of 0 is exact, others are estimates. None where a
     rank did not get through a batch.
     """
-    first = [rank.facts.fits[0].batches[:1] if rank.facts.fits else [] for ranks in topologies for rank in ranks]
+    first = [rank.facts.fits[0].batches[:1] if rank.facts.fits else [] for ranks in clusters for rank in ranks]
     if not all(batches and batches[0].after is not None for batches in first):
         return None
-    figure, axes = plots(len(topologies), height=2.1)
+    figure, axes = plots(len(clusters), height=2.1)
     figure.set_figwidth(7.2)
-    for ax, ranks in zip(axes, topologies, strict=True):
+    for ax, ranks in zip(axes, clusters, strict=True):
         after = [[batch.after for batch in rank.facts.fits[0].batches if batch.after is not None] for rank in ranks]
         batches = min(map(len, after))
         weights = np.array([of_rank[:batches] for of_rank in after])  # ranks, batches, directions
@@ -74,7 +74,7 @@ def weight_distance(topologies: list[Ranks]) -> Figure | None:
         for rank, line in zip(ranks, apart, strict=True):
             colour = rank_colour(rank.number) if rank.number else GREY
             ax.plot(range(1, batches + 1), line, marker="o", color=colour, label=f"rank {rank.number}")
-        ax.set(title=_title(ranks, topologies), xlabel="batch", xticks=range(1, batches + 1))
+        ax.set(title=_title(ranks, clusters), xlabel="batch", xticks=range(1, batches + 1))
         ax.set_ylim(bottom=-0.03, top=max(0.1, 1.15 * apart.max()))
     axes[0].set_ylabel("distance from rank 0")
     largest = max(axes, key=lambda ax: len(ax.lines))
@@ -82,38 +82,38 @@ def weight_distance(topologies: list[Ranks]) -> Figure | None:
     return figure
 
 
-def images_trained_on(topologies: list[Ranks]) -> Figure | None:
+def images_trained_on(clusters: list[Ranks]) -> Figure | None:
     """Which images each rank trained on in the first epoch: a column per image, and a mark for each time.
 
     None where a rank began no epoch.
     """
-    if not all(rank.facts.fits and rank.facts.fits[0].epochs for ranks in topologies for rank in ranks):
+    if not all(rank.facts.fits and rank.facts.fits[0].epochs for ranks in clusters for rank in ranks):
         return None
-    figure, axes = plots(len(topologies), height=1.7)
+    figure, axes = plots(len(clusters), height=1.7)
     figure.set_figwidth(7.6)
-    epochs = [[rank.facts.fits[0].epochs[0].images for rank in ranks] for ranks in topologies]
+    epochs = [[rank.facts.fits[0].epochs[0].images for rank in ranks] for ranks in clusters]
     images = sorted({image for shares in epochs for share in shares for image in share})
-    for ax, ranks, shares in zip(axes, topologies, epochs, strict=True):
+    for ax, ranks, shares in zip(axes, clusters, epochs, strict=True):
         for rank, share in zip(ranks, shares, strict=True):
             columns = [images.index(image) + 1 for image in share]
             ax.plot(columns, [rank.number] * len(share), "s", color=rank_colour(rank.number), alpha=0.5)
-        ax.set(title=_title(ranks, topologies), xlabel="image")
+        ax.set(title=_title(ranks, clusters), xlabel="image")
         ax.set(xlim=(0, len(images) + 1), ylim=(len(ranks) - 0.5, -0.5))
         ax.set_yticks(range(len(ranks)), [f"rank {rank.number}" for rank in ranks])
         ax.locator_params(axis="x", integer=True)
     return figure
 
 
-def learning_rates(topologies: list[Ranks]) -> Figure | None:
+def learning_rates(clusters: list[Ranks]) -> Figure | None:
     """The learning rate of each batch on rank 0, between that of one process and that of all together.
 
     None where it did not get through a batch.
     """
-    if not all(ranks[0].facts.fits and ranks[0].facts.fits[0].batches for ranks in topologies):
+    if not all(ranks[0].facts.fits and ranks[0].facts.fits[0].batches for ranks in clusters):
         return None
-    figure, axes = plots(len(topologies), height=2.1)
+    figure, axes = plots(len(clusters), height=2.1)
     figure.set_figwidth(7.6)
-    for ax, ranks in zip(axes, topologies, strict=True):
+    for ax, ranks in zip(axes, clusters, strict=True):
         rates = [batch.rate for batch in ranks[0].facts.fits[0].batches]
         for height, text, side in (
             (BASE_LR, "one process", "top"),
@@ -122,14 +122,14 @@ def learning_rates(topologies: list[Ranks]) -> Figure | None:
             ax.axhline(height, color=GREY, linestyle=":")
             ax.annotate(text, (1, height), xycoords=("axes fraction", "data"), ha="right", va=side, color=GREY)
         ax.plot(range(1, len(rates) + 1), rates, marker="o", color=rank_colour(0))
-        ax.set(title=_title(ranks, topologies), xlabel="batch", ylim=(0, 1.25 * max(*rates, BASE_LR * len(ranks))))
+        ax.set(title=_title(ranks, clusters), xlabel="batch", ylim=(0, 1.25 * max(*rates, BASE_LR * len(ranks))))
     axes[0].set_ylabel("learning rate")
     return figure
 
 
-def _title(ranks: Ranks, topologies: list[Ranks]) -> str:
-    """Return the name of a topology, in lines that are no wider than its plot."""
-    return textwrap.fill(ranks[0].topology, 72 // len(topologies))
+def _title(ranks: Ranks, clusters: list[Ranks]) -> str:
+    """Return the name of a cluster, in lines that are no wider than its plot."""
+    return textwrap.fill(ranks[0].cluster, 72 // len(clusters))
 
 
 FIGURES: dict[str, Callable[[list[Ranks]], Figure | None]] = {

@@ -2,9 +2,9 @@
 
 from html import escape
 
-from grader.terms.report import Outcome, Report
 from grader.report.head import Head
 from grader.report.marks import MARKS, VERDICTS
+from grader.terms.report import Outcome, Report
 
 COLOURS = {"green": "#1a7f37", "red": "#c9372c", "bright_black": "#6b7280", "yellow": "#9a6700"}
 

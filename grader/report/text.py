@@ -3,9 +3,9 @@
 from rich.console import Console
 from rich.text import Text
 
-from grader.terms.report import Report
 from grader.report.head import Head
 from grader.report.marks import MARKS, VERDICTS
+from grader.terms.report import Report
 
 
 def show(report: Report, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""What the disks of a topology's hosts hold once all of its ranks have ended: looked at from outside of the ranks.
+"""What the disks of a cluster's hosts hold once all of its ranks have ended: looked at from outside of the ranks.
 
 The supervisor calls this. What it says rests on no rank's word.
 """
@@ -11,24 +11,24 @@ from pathlib import Path
 
 import msgspec
 
+from grader.terms.clusters import LOGS, AnyCluster
 from grader.terms.facts import Disk, Save
-from grader.terms.job import LOGS, Topology
 
 MOST = 1000  # files of a host that are listed, those of the folder for logs first
 LONGEST = 10  # seconds that reading a checkpoint may take
 
 
-def look(folder: Path, topology: Topology) -> list[Disk]:
+def look(folder: Path, cluster: AnyCluster) -> list[Disk]:
     """Return what the disk of each host holds.
 
     Args:
-        folder: of the topology, with a folder for each host.
-        topology: whose ranks have all ended.
+        folder: of the cluster, with a folder for each host.
+        cluster: whose ranks have all ended.
     """
     disks = []
-    for host in range(topology.hosts):
+    for host in range(cluster.hosts):
         root = folder / f"host-{host}"
-        checkpoint = _newest(root / LOGS / "checkpoints") if topology.tasks else None
+        checkpoint = _newest(root / LOGS / "checkpoints") if cluster.tasks else None
         disks.append(Disk(_files(root), checkpoint))
     return disks
 

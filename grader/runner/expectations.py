@@ -1,19 +1,20 @@
 """What the solutions do, stored by what it depends on: run once, and read back as long as nothing of that changes."""
 
+import functools
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from course.steps import ROOT, SOLUTIONS, Step
-from grader.terms.facts import Ran
-from grader.terms.job import Topology
+from grader.runner import answers
 from grader.runner.pool import SECONDS, NoVerdictError, Pool
 from grader.runner.supervisor import HOPELESS
-from grader.terms.runs import BrokenError, Facts, GoneError, read
+from grader.terms.clusters import AnyCluster
+from grader.terms.job import Answer
+from grader.terms.runs import Facts, Runs
 
 # Seconds for a solution, more than for a script: it is run once and kept, and on clusters of its own, too.
 LIMIT = 3 * SECONDS
@@ -21,8 +22,7 @@ LIMIT = 3 * SECONDS
 
 def _code() -> str:
     """Return the text of the judge, of the course's package and of the versions that they run on."""
-    rooms = [sorted((ROOT / room).rglob("*")) for room in ("course", "grader")]
-    files = [path for paths in rooms for path in paths if path.suffix in (".py", ".toml")]  # what may be used, too
+    files = [path for room in ("course", "grader") for path in sorted((ROOT / room).rglob("*.py"))]
     return "".join(path.read_text() for path in [*files, ROOT / "uv.lock"])
 
 
@@ -30,25 +30,22 @@ def _code() -> str:
 CODE = hashlib.sha256(_code().encode()).hexdigest()
 
 
-def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]) -> Ran:
-    """Return what a run of a step's solution on these topologies leaves.
+def of(step: Step, clusters: tuple[AnyCluster, ...], pool: Pool, kind: type[Facts]) -> Runs[Facts]:
+    """Return the runs of a step's solution on these clusters, with facts of one kind.
 
     Raises:
         NoVerdictError: the solution itself fails.
         OverrunError: see Pool.run.
     """
     text = step.solution.read_text()
-    programs = [(SOLUTIONS / task.program).read_text() for each in topologies for task in each.tasks if task.program]
-    key = hashlib.sha256(repr((CODE, text, programs, topologies)).encode()).hexdigest()
+    programs = [(SOLUTIONS / task.program).read_text() for each in clusters for task in each.tasks if task.program]
+    key = hashlib.sha256(repr((CODE, text, programs, clusters)).encode()).hexdigest()
     store = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "distributed-training-course"
-    kept = store / f"{key}.ran"
+    kept = store / f"{key}.answer"
     if kept.exists():
-        return msgspec.msgpack.decode(kept.read_bytes(), type=Ran)
-    ran = pool.run(text, step.script, topologies, LIMIT)
-    try:
-        runs = read(ran, topologies, kind)
-    except (GoneError, BrokenError) as error:
-        raise NoVerdictError(f"The solution was not run: {error}") from None
+        return _read(kept, clusters, kind)
+    answer = pool.run(text, step.script, clusters, LIMIT)
+    runs = answers.read(answer, clusters, kind)
     failed = [rank for rank in runs.ranks() if rank.exit or not rank.reported]
     failed += [rank for ranks in runs.reserved.values() for rank in ranks if rank.ended_for in HOPELESS]
     for rank in failed:
@@ -57,6 +54,12 @@ def of(step: Step, topologies: Sequence[Topology], pool: Pool, kind: type[Facts]
         )
     store.mkdir(parents=True, exist_ok=True)
     partial = kept.with_suffix(f".{os.getpid()}.{threading.get_ident()}")  # others may be about to keep the same
-    partial.write_bytes(msgspec.msgpack.encode(ran))
+    partial.write_bytes(msgspec.msgpack.encode(answer))
     partial.replace(kept)
-    return ran
+    return runs
+
+
+@functools.lru_cache(maxsize=4)
+def _read(kept: Path, clusters: tuple[AnyCluster, ...], kind: type[Facts]) -> Runs[Facts]:
+    """Return the runs of an answer that was stored."""
+    return answers.read(msgspec.msgpack.decode(kept.read_bytes(), type=Answer), clusters, kind)

@@ -1,25 +1,24 @@
 """A rank as its supervisor sees it: forked, given its environment, read from, looked at and ended."""
 
 import contextlib
-import io
 import json
-import linecache
 import math
 import mmap
 import os
-import secrets
 import signal
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+import msgspec
+
 from course import tf_config
 from course.internal import simulated_hosts
-from grader.terms.facts import EndedFor, Result
-from grader.terms.job import Job, Place, Topology
 from grader.sandbox import policy
+from grader.terms.clusters import AnyCluster
+from grader.terms.facts import EndedFor
+from grader.terms.job import Job, Place, Reported, Result
 
 BOARD = 120  # bytes in which a rank writes which collective it is in
 STREAMS = "facts", "stdout", "stderr"
@@ -34,13 +33,12 @@ Entry = Callable[[Place], NoReturn]  # what a rank runs
 class RunningRank:
     """One rank being run. It is silent until release() sends its environment, and may end once it is let go."""
 
-    topology: Topology
+    cluster: AnyCluster
     number: int
     pid: int
     orders: int  # the pipe by which its environment goes to it; once it closes, the rank sends its facts and ends
     board: mmap.mmap  # shared with the rank, which writes there which collective it is in
     pipes: dict[str, int]  # of each stream, by which the rank writes
-    secret: bytes = field(default_factory=lambda: secrets.token_hex(16).encode())  # its facts begin with it
     kept: dict[str, bytearray] = field(default_factory=lambda: {name: bytearray() for name in STREAMS})
     exit: int | None = None
     over: bool = False
@@ -54,13 +52,13 @@ class RunningRank:
     @property
     def serves(self) -> bool:
         """Whether it never ends by itself: a solution that is a parameter server, or a worker of one."""
-        task = self.topology.tasks[self.number] if self.topology.served else None
+        task = self.cluster.tasks[self.number] if self.cluster.has_servers else None
         return task is not None and task.program is not None and task.type in ("ps", "worker")
 
     @property
     def threaded(self) -> bool:
         """Whether it computes in TensorFlow's threads, while its main one waits."""
-        return bool(self.topology.tasks)
+        return bool(self.cluster.tasks)
 
     @property
     def collective(self) -> str:
@@ -69,25 +67,25 @@ class RunningRank:
             return self.waited_in
         return self.board[:].rstrip(b"\0").decode(errors="replace")
 
-    def facts(self) -> object:
-        """Return what the rank's recorder sent, or None where that is not JSON. Untrusted."""
-        if not self.kept["facts"].startswith(self.secret):  # something else wrote to the pipe
-            return None
+    @property
+    def reported(self) -> Reported | None:
+        """What the rank's recorder sent, untrusted; None where that is nothing, or cannot be read."""
         try:
-            return json.loads(self.kept["facts"][len(self.secret) :])
-        except (ValueError, RecursionError):
+            return msgspec.msgpack.decode(self.kept["facts"], type=Reported)
+        except msgspec.MsgspecError:
             return None
 
-    def has_error(self) -> bool:
-        """Return whether the rank says that an error ended its script."""
-        facts = self.facts()
-        return isinstance(facts, dict) and bool(facts.get("error"))
+    @property
+    def failed(self) -> bool:
+        """Whether the rank says that an error ended its script."""
+        return self.reported is not None and self.reported.failed
 
     def result(self) -> Result:
         """Return the rank's part of the answer."""
         stdout, stderr = (self.kept[name].decode(errors="replace") for name in ("stdout", "stderr"))
         assert self.exit is not None
-        return Result(self.exit, self.ended_for, self.collective, stdout, stderr, self.facts())
+        facts = self.reported.facts if self.reported else b""
+        return Result(self.exit, self.ended_for, self.collective, stdout, stderr, facts)
 
     def keep(self, stream: str, piece: bytes) -> None:
         """Keep a piece of what the rank wrote, up to the limit; more than that ends it."""
@@ -143,32 +141,23 @@ class RunningRank:
         return False
 
 
-def folder(job: Job, topology: Topology) -> Path:
-    """Return the folder in which a topology's hosts have their disks; it may be that of the topology before."""
-    return Path(job.folder) / (topology.after or topology.name)
-
-
-def fork(job: Job, topology: Topology, entry: Entry, link: int | None) -> list[RunningRank]:
-    """Fork the ranks of a topology, each of which waits for its environment.
+def fork(job: Job, cluster: AnyCluster, entry: Entry) -> list[RunningRank]:
+    """Fork the ranks of a cluster, each of which waits for its environment.
 
     Args:
         job: with the script.
-        topology: the cluster.
+        cluster: whose hosts have their disks in a folder, which may be that of the cluster before.
         entry: what each process runs as a rank.
-        link: the socket to the witness of a topology that has one.
     """
-    hosts = folder(job, topology)
+    hosts = Path(job.folder, cluster.folder)
     hosts.mkdir(exist_ok=True)
     for name, text in {job.name: job.script, **job.programs}.items():
         (hosts / name).write_text(text)
-        # From here the ranks take it. Without a time, the entry is never compared with the file.
-        linecache.cache[str(hosts / name)] = (len(text), None, io.StringIO(text, newline=None).readlines(), name)
     ranks = []
-    for number in topology.numbers:
+    for number in range(cluster.size):
         pipes = {name: os.pipe() for name in (*STREAMS, "orders")}
         board = mmap.mmap(-1, BOARD)
-        own_link = link if topology.witness else None
-        place = Place(number, topology, hosts / job.name, board, pipes["facts"][1], pipes["orders"][0], own_link)
+        place = Place(number, cluster, hosts / job.name, board, pipes["facts"][1], pipes["orders"][0])
         pid = os.fork()
         if pid == 0:
             _be_rank(entry, place, pipes["stdout"][1], pipes["stderr"][1])
@@ -176,7 +165,7 @@ def fork(job: Job, topology: Topology, entry: Entry, link: int | None) -> list[R
             os.close(pipes[name][1])
         os.close(pipes["orders"][0])
         streams = {name: pipes[name][0] for name in STREAMS}
-        ranks.append(RunningRank(topology, number, pid, pipes["orders"][1], board, streams))
+        ranks.append(RunningRank(cluster, number, pid, pipes["orders"][1], board, streams))
     return ranks
 
 
@@ -187,43 +176,37 @@ def _be_rank(entry: Entry, place: Place, stdout: int, stderr: int) -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(stdout, 1)
         os.dup2(stderr, 2)
-        policy.close_all_but(place.facts, place.orders, *([] if place.link is None else [place.link]))
+        policy.close_all_but(place.facts, place.orders)
         entry(place)
     finally:
         os._exit(os.EX_SOFTWARE)
 
 
-def environments(topology: Topology, link: int | None) -> list[dict[str, str]]:
-    """Return the environment of each rank of a topology. After all forks: a rendezvous server has threads.
-
-    A witness has the server of its topology, and tells the port over the link.
-    """
-    types = [task.type for task in topology.tasks]
+def environments(cluster: AnyCluster) -> list[dict[str, str]]:
+    """Return the environment of each rank of a cluster. After all forks: a rendezvous server has threads."""
+    types = [task.type for task in cluster.tasks]
     if not types:
-        if topology.witness and link is not None:
-            (port,) = struct.unpack("!I", os.read(link, 4))
-        else:
-            port = simulated_hosts.serve(*topology.layout).server_port
-        return [_of_horovod(number, topology, port) for number in topology.numbers]
-    cluster = tf_config.free_addresses({type_: types.count(type_) for type_ in types if type_ != "evaluator"})
+        port = simulated_hosts.serve(*cluster.layout).server_port
+        return [_of_horovod(number, cluster, port) for number in range(cluster.size)]
+    addresses = tf_config.free_addresses({type_: types.count(type_) for type_ in types if type_ != "evaluator"})
     # A step that waits for what another process has to send keeps a thread, and what would bring it needs one, too.
     threads = {"TF_NUM_INTEROP_THREADS": "4"}
     return [
-        threads | {"TF_CONFIG": tf_config.make(cluster, type_, types[:number].count(type_))}
+        threads | {"TF_CONFIG": tf_config.make(addresses, type_, types[:number].count(type_))}
         for number, type_ in enumerate(types)
     ]
 
 
-def _of_horovod(number: int, topology: Topology, port: int) -> dict[str, str]:
+def _of_horovod(number: int, cluster: AnyCluster, port: int) -> dict[str, str]:
     """Return the environment of a rank under Horovod's launcher, with what Open MPI's would add."""
-    variables = simulated_hosts.variables(simulated_hosts.slot(number, *topology.layout), port)
+    variables = simulated_hosts.variables(simulated_hosts.slot(number, *cluster.layout), port)
     of_mpirun = {f"OMPI_COMM_WORLD_{name}": variables[f"HOROVOD_{name}"] for name in OF_MPIRUN}
     # A collective waits for Horovod's next cycle. A rank that has a core would be idle until then, for 1 ms by default.
-    soon = {"HOROVOD_CYCLE_TIME": "0.3"} if topology.size <= len(os.sched_getaffinity(0)) else {}
+    soon = {"HOROVOD_CYCLE_TIME": "0.3"} if cluster.size <= len(os.sched_getaffinity(0)) else {}
     return variables | of_mpirun | soon
 
 
 def release(ranks: list[RunningRank], environments: list[dict[str, str]]) -> None:
-    """Release the waiting ranks of a topology by sending them their secret and their environment."""
+    """Release the waiting ranks of a cluster by sending them their environment."""
     for rank, environment in zip(ranks, environments, strict=True):
-        os.write(rank.orders, rank.secret + json.dumps(environment).encode())
+        os.write(rank.orders, json.dumps(environment).encode())

@@ -1,24 +1,22 @@
-"""A fork server: a process that has imported what its forks need, and forks for each order. Both sides of it.
+"""The fork server, seen from the process that sends it orders.
 
-Importing takes seconds and forking does not, so what a fork does begins at once. An order is a message and the ends of
-pipes that the fork reads and writes.
+Importing TensorFlow takes seconds and forking does not, so a job that is done in a fork begins at once.
 """
 
 import contextlib
+import json
 import os
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 
 START = 300  # seconds that a fork server may take to import
 PATIENCE = 10  # seconds for processes to be gone after they were killed
-PIPES = 3  # at most, with an order
+MODULE = "grader.runner.fork_server"  # its program
 
 
 class ServerError(Exception):
@@ -26,20 +24,19 @@ class ServerError(Exception):
 
 
 class ForkServer:
-    """A fork server, seen from the process that sends it orders."""
+    """A process that has TensorFlow imported, and forks for each job."""
 
-    def __init__(self, module: str, folder: Path, environment: dict[str, str]):
+    def __init__(self, folder: Path, environment: dict[str, str]):
         """Start to import.
 
         Args:
-            module: its program, which calls serve().
             folder: that it works in.
             environment: all its variables.
         """
         self.orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.complaints = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  a pipe would fill up, unread
         self.process = subprocess.Popen(
-            [f"{sys.prefix}/bin/python", "-m", module],
+            [f"{sys.prefix}/bin/python", "-m", MODULE],
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             stderr=self.complaints,
@@ -68,14 +65,14 @@ class ForkServer:
         if not self.ready:
             raise ServerError(f"The grader's own process did not start: {self._said() or 'no reason given'}")
 
-    def send(self, order: bytes, pipes: list[int]) -> None:
-        """Send an order with the fork's ends of pipes, which are closed here.
+    def send(self, process: int | None, pipes: list[int]) -> None:
+        """Have it fork into the sandbox of a process, with the fork's ends of pipes, which are closed here.
 
         Raises:
             ServerError: it has ended.
         """
         try:
-            socket.send_fds(self.orders, [order], pipes)
+            socket.send_fds(self.orders, [json.dumps(process).encode()], pipes)
         except OSError as error:
             raise ServerError(f"The grader's own process has ended: {self._said() or error}") from None
         finally:
@@ -98,20 +95,6 @@ class ForkServer:
     def _said(self) -> str:
         self.complaints.seek(0)
         return self.complaints.read().decode(errors="replace").strip()[-2000:]
-
-
-def serve(fork: Callable[[bytes, list[int]], None]) -> None:
-    """Report that all is imported, and call fork with each order and its pipes until no more can come."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks leave no zombies, for which nothing here waits
-    with socket.socket(fileno=sys.stdin.fileno()) as orders, contextlib.suppress(ConnectionError):
-        orders.send(b"ready")
-        while True:
-            order, pipes, _, _ = socket.recv_fds(orders, 4096, PIPES)
-            if not order:
-                return
-            fork(order, pipes)
-            for pipe in pipes:
-                os.close(pipe)
 
 
 def end(processes: list[psutil.Process]) -> None:

@@ -1,4 +1,4 @@
-"""Run a job: a script under ranks, on each of its topologies, watched from outside, and ended where they never would.
+"""Run a job: a script's ranks on each of its clusters, watched from outside, and ended where they would never end.
 
 The supervisor forks the ranks and never runs anything of theirs. Its time limit is for what the time budget counts: on
 a machine that is busy with other things, the answer comes later.
@@ -8,16 +8,16 @@ import contextlib
 import os
 import re
 import selectors
-import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from grader.sandbox.time_budget import Budget
-from grader.terms.facts import Answer, Disk, Result
-from grader.terms.job import Job, side_by_side
 from grader.runner import disks
-from grader.runner.running_rank import Entry, RunningRank, environments, folder, fork, release
+from grader.runner.running_rank import Entry, RunningRank, environments, fork, release
+from grader.sandbox.time_budget import Budget
+from grader.terms.clusters import AnyCluster, Resumed
+from grader.terms.facts import Disk
+from grader.terms.job import Answer, Extended, Job, Message, Result, TurnBegan
 
 MEMORY = 8 * 2**30  # bytes that all ranks may take together
 PULSE = 0.5  # seconds between looks at memory and time
@@ -29,58 +29,64 @@ HOPELESS = {"time", "output", "memory", "stall"}  # a script that had to be ende
 # Horovod's own warning is for MPI alone: its controller for Gloo has an empty list of ranks, so it never misses any
 # (0.28.1).
 STALL = 6
-# On a busy machine, TensorFlow may sleep for longer by itself, and then continue: grader.sandboxed.iterators describes
-# the cause that was found, and prevents it. Whatever else may be slow has more time there, in proportion to the load.
+# On a busy machine, TensorFlow may sleep for longer by itself, and then continue: grader.sandboxed.tensorflow_fixes
+# describes the cause that was found, and prevents it. Whatever else may be slow has more time there, in proportion to
+# the load.
 LONGEST_STALL = 30
 
 
-def run(
-    job: Job, entry: Entry, later: Callable[[], object], begins: Callable[[], object], link: int | None = None
-) -> Answer:
-    """Run a job's topologies and return the answer; after one that had to be ended, no other is run.
+def run(job: Job, entry: Entry, send: Callable[[Message], object]) -> Answer:
+    """Run a job's clusters and return the answer; after one that had to be ended, no other is run.
 
     Args:
-        job: the script, its topologies and its time limit.
+        job: the script, its clusters and its time limit.
         entry: what each forked process runs as a rank.
-        later: called for each second more than the limit that the answer may take.
-        begins: called before each of the job's turns.
-        link: the socket to the witness, if a topology has one.
+        send: called with a message for each second more than the limit that the answer may take, and before each turn.
     """
-    budget, traffic = Budget(later), 0
-    reserved = {topology.name for topology in job.topologies if topology.reserved}
-    topologies = {topology.name: topology for topology in job.topologies}
-    ranks = {topology.name: fork(job, topology, entry, link) for topology in job.topologies}
-    told = {topology.name: environments(topology, link) for topology in job.topologies}
+    budget, traffic, killed = Budget(lambda: send(Extended())), 0, _killed_for_memory()
+    clusters = {cluster.name: cluster for cluster in job.clusters}
+    ranks = {cluster.name: fork(job, cluster, entry) for cluster in job.clusters}
+    prepared = {cluster.name: environments(cluster) for cluster in job.clusters}
     results: dict[str, list[Result]] = {}
     left: dict[str, list[Disk]] = {}
-    for names in side_by_side(job.topologies):
-        begins()
+    for names in turns(job.clusters):
+        send(TurnBegan("; ".join(clusters[name].description for name in names)))
         before = _traffic()
         for name in names:
-            release(ranks[name], told[name])
+            release(ranks[name], prepared[name])
         turn = [rank for name in names for rank in ranks[name]]
-        Watch(turn, budget, job.seconds).run()
+        Watch(turn, budget, job).run()
         results |= {name: [rank.result() for rank in ranks[name]] for name in names}
-        left |= {name: disks.look(folder(job, topologies[name]), topologies[name]) for name in names}
-        if not reserved.issuperset(names):  # a script may send little when it is started again, since it fails there
+        left |= {name: disks.look(Path(job.folder, clusters[name].folder), clusters[name]) for name in names}
+        # A script may send little when it is started again, since it fails there.
+        if not all(clusters[name].reserved for name in names):
             traffic += _traffic() - before
         if any(rank.ended_for in HOPELESS for rank in turn):
             break
-    if link is not None:  # the witness is through, whatever a rank has left behind that still holds this end
-        socket.socket(fileno=link).shutdown(socket.SHUT_RDWR)
-    return Answer(results, traffic, left)
+    return Answer(results, traffic, left, _killed_for_memory() > killed)
+
+
+def turns(clusters: Sequence[AnyCluster]) -> list[list[str]]:
+    """Return the names of clusters to run side by side: of all, if each rank has a core, and otherwise of one.
+
+    Ranks that share a core evict each other's data from its caches, and all of them take longer.
+    """
+    if len(os.sched_getaffinity(0)) < sum(cluster.size for cluster in clusters):
+        return [[cluster.name] for cluster in clusters]
+    sides = [[cluster.name for cluster in clusters if isinstance(cluster, Resumed) == later] for later in (False, True)]
+    return [turn for turn in sides if turn]
 
 
 class Watch:
     """Watches ranks until all have ended, or must be."""
 
-    def __init__(self, ranks: list[RunningRank], budget: Budget, seconds: float):
-        """Watch these ranks, of one topology or several, until the budget has counted that many seconds."""
-        self.ranks, self.budget, self.seconds = ranks, budget, seconds
-        self.groups: dict[str, list[RunningRank]] = {}  # by topology
+    def __init__(self, ranks: list[RunningRank], budget: Budget, job: Job):
+        """Watch these ranks, of one cluster or several, until the budget has counted the seconds of the job."""
+        self.ranks, self.budget, self.seconds, self.sandboxed = ranks, budget, job.seconds, job.sandboxed
+        self.groups: dict[str, list[RunningRank]] = {}  # by cluster
         for rank in ranks:
-            self.groups.setdefault(rank.topology.name, []).append(rank)
-        self.failed: set[str] = set()  # topologies in which a rank failed
+            self.groups.setdefault(rank.cluster.name, []).append(rank)
+        self.failed: set[str] = set()  # clusters in which a rank failed
         self.greedy = False  # whether the ranks take more memory than they may
         self.load = 0.0  # of the machine: processes that run or wait for a core
 
@@ -117,18 +123,17 @@ class Watch:
             return
         selector.unregister(rank.pipes[stream])
         if stream == "facts" and not rank.over:
-            failed = rank.has_error()
-            rank.waits = failed or rank.threaded or bool(rank.ended_for)
-            if failed:
-                self.failed.add(rank.topology.name)
+            rank.waits = rank.failed or rank.threaded or bool(rank.ended_for)
+            if rank.failed:
+                self.failed.add(rank.cluster.name)
 
     def _reap(self, rank: RunningRank) -> None:
         rank.reap()
         if rank.exit:
-            self.failed.add(rank.topology.name)
+            self.failed.add(rank.cluster.name)
 
     def _let_group_end(self, group: list[RunningRank]) -> None:
-        """Let the ranks of a topology go once each of them is through, and end its servers, which never are."""
+        """Let the ranks of a cluster go once each of them is through, and end its servers, which never are."""
         if all(rank.over or rank.waits or rank.serves for rank in group):
             for rank in group:
                 if rank.ended_for:
@@ -144,10 +149,11 @@ class Watch:
     def _look(self) -> None:
         """Look at the time, the memory and what each rank does, and ask those to end that would wait indefinitely."""
         alive = [rank for rank in self.ranks if not rank.over]
-        passed = self.budget.look(_processes() or [rank.pid for rank in alive])
+        processes = _processes() if self.sandboxed else [rank.pid for rank in alive]
+        passed = self.budget.look(processes)
         for rank in alive:
             rank.look(passed - self.budget.waited[rank.pid])
-        self.greedy = _memory() > MEMORY
+        self.greedy = self.sandboxed and _memory(processes) > MEMORY
         until = self.budget.had + TO_SEND
         self.load = _load(self.load, Path("/proc/loadavg").read_text())
         patience = _patience(self.load, self.seconds - self.budget.had)
@@ -158,7 +164,7 @@ class Watch:
                         rank.ask_to_end("stall", until)
         for rank in alive:  # one that is still at work may yet fail by itself, and say why
             idle = rank.still > GRACE and not (rank.waits or rank.serves or rank.ended_for)
-            if idle and rank.topology.name in self.failed:
+            if idle and rank.cluster.name in self.failed:
                 rank.ask_to_end("others", until)
 
     def _kill_what_is_out_of_bounds(self) -> None:
@@ -188,7 +194,7 @@ def _patience(load: float, left: float) -> float:
 
 
 def _stalled(alive: list[RunningRank], patience: float) -> bool:
-    """Return whether all of a topology's ranks have been still for so long, while one is in a collective."""
+    """Return whether all of a cluster's ranks have been still for so long, while one is in a collective."""
     still = all(rank.still > patience and not rank.serves for rank in alive)
     return still and any(rank.collective for rank in alive) and not any(rank.may_run() for rank in alive)
 
@@ -211,18 +217,24 @@ def _traffic() -> int:
 
 
 def _processes() -> list[int]:
-    """Return all processes of the sandbox; none outside of one."""
-    return [] if os.getpid() > 10 else [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    """Return all processes that can be seen here: in a sandbox, those of the job."""
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*")]
 
 
-def _memory() -> int:
-    """Return the bytes that all processes here have of their own or share, files apart, in a sandbox; 0 outside of one.
+def _memory(processes: Sequence[int]) -> int:
+    """Return the bytes that processes have of their own or share, files apart.
 
     What several processes share counts for each: a little, in ranks that do not set out to share memory.
     """
     kilobytes = 0
-    for process in _processes():
+    for process in processes:
         with contextlib.suppress(OSError):
             status = Path(f"/proc/{process}/status").read_text()  # see proc(5)
             kilobytes += sum(int(found) for found in re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", status, re.M))
     return 1024 * kilobytes
+
+
+def _killed_for_memory() -> int:
+    """Return how many processes the kernel has ended for want of memory since the machine started: see proc(5)."""
+    found = re.search(r"^oom_kill (\d+)$", Path("/proc/vmstat").read_text(), re.M)
+    return int(found[1]) if found else 0

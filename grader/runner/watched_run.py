@@ -1,16 +1,13 @@
 """Run a script on hosts, in a sandbox in which hosts can be made, and return what a watcher saw there.
 
-The sandbox is like that of grader.sandbox.policy, with these differences: user namespaces are permitted, which hosts
-consist of; there is no network but what the watcher makes; more of the system and of the project can be read; and
-memory is limited to MEMORY. A watcher is a process of its own in it: see grader.watchers.
+A watcher is a process of its own in that sandbox: see grader.watchers. All processes of a sandbox together may take
+MEMORY.
 """
 
 import contextlib
-import os
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
@@ -19,21 +16,12 @@ import msgspec
 import psutil
 
 from course.steps import ROOT
+from grader.sandbox import hosts_policy, policy
 from grader.sandbox.time_budget import Budget
-from grader.terms.facts import Answer, Result
-from grader.terms.job import Topology, Watch
-from grader.sandbox import policy
+from grader.terms.clusters import Watched
+from grader.terms.job import Answer, Result, WatchJob
 from grader.watchers.clock import STARVED
 
-# Of the project's own code: what makes hosts, and what watches them.
-READABLE = (
-    *("course", "grader/__init__.py", "grader/terms/facts.py", "grader/terms/job.py", "grader/sandbox/limits.py"),
-    *("grader/terms/watched_facts.py", "grader/sandbox/syscalls.py", "grader/watchers"),
-    *("solutions/hosts/discover.sh", "solutions/hosts/launch_elastic.sh"),  # which learners are given
-)
-PIDS = 2**22  # numbers that processes and threads may have, at most
-SYSTEM = "/usr/sbin", "/sbin"  # programs that hosts need besides
-ALTERNATIVES = "/etc/alternatives"  # symbolic links on the way to programs such as awk
 MEMORY = 4 * 2**30  # bytes that all processes of a sandbox may take together
 LARGEST = 2**20  # bytes of what a watcher may say
 LONGER = 2.5  # times the seconds of other scripts: hosts have to start, and a scheduler to notice that one is lost
@@ -52,14 +40,14 @@ class LateError(Exception):
 
 
 def run(
-    script: str, name: str, topologies: Sequence[Topology], seconds: float, data_folder: Path, sandboxed: bool
-) -> bytes:
-    """Run a script on all topologies side by side, each in a sandbox of its own, and return an Answer as JSON.
+    script: str, name: str, clusters: Sequence[Watched], seconds: float, data_folder: Path, sandboxed: bool
+) -> Answer:
+    """Run a script on all clusters side by side, each in a sandbox of its own, and return what was seen.
 
     Args:
         script: its text.
         name: of its file.
-        topologies: each with a watcher.
+        clusters: each with a watcher.
         seconds: that other scripts may take; this one may take LONGER, as far as other processes leave the cores to it.
         data_folder: what stands in the place of the course's own data.
         sandboxed: False runs it without protection: for one's own scripts only.
@@ -70,21 +58,20 @@ def run(
     """
     with contextlib.ExitStack() as stack:
         watchers = [
-            stack.enter_context(_Watcher(topology, number, script, name, data_folder, sandboxed))
-            for number, topology in enumerate(topologies)
+            stack.enter_context(_Watcher(cluster, number, script, name, data_folder, sandboxed))
+            for number, cluster in enumerate(clusters)
         ]
         _await(watchers, LONGER * seconds)
-        results = {watcher.topology.name: [watcher.result()] for watcher in watchers}
-    return msgspec.json.encode(Answer(results, 0))
+        results = {watcher.cluster.name: [watcher.result()] for watcher in watchers}
+    return Answer(results, 0)
 
 
 class _Watcher:
     """A watcher that runs, in a sandbox of its own. A context manager: all that is left of it ends with it."""
 
-    def __init__(self, topology: Topology, number: int, script: str, name: str, data_folder: Path, sandboxed: bool):
-        assert topology.watcher
-        self.topology, self.number, self.data_folder, self.sandboxed = topology, number, data_folder, sandboxed
-        self.job, self.script = Watch(topology.watcher, topology.name, name), script
+    def __init__(self, cluster: Watched, number: int, script: str, name: str, data_folder: Path, sandboxed: bool):
+        self.cluster, self.number, self.data_folder, self.sandboxed = cluster, number, data_folder, sandboxed
+        self.job, self.script = WatchJob(cluster.watcher, cluster.name, name), script
 
     def __enter__(self) -> Self:
         """Start it."""
@@ -95,7 +82,7 @@ class _Watcher:
             (self.folder / self.job.name).write_text(self.script)
             (self.folder / self.job.name).chmod(0o755)
             self.tell(Budget())
-            inside = _sandbox(self.folder, self.number, self.data_folder) if self.sandboxed else []
+            inside = hosts_policy.command(self.folder, self.number, self.data_folder) if self.sandboxed else []
             files = f"{self.folder}/{JOB}", f"{self.folder}/{CLOCK}"
             self.process = subprocess.Popen(
                 [*REAPER, *inside, f"{sys.prefix}/bin/python", "-m", "grader.watchers", *files],
@@ -144,8 +131,8 @@ class _Watcher:
             why = self.complained.read(LARGEST).decode(errors="replace").strip()[-2000:]
             raise WatchError(why or f"The process that watches the hosts has ended with {self.process.returncode}.")
         try:
-            return msgspec.json.decode(answer, type=Result)
-        except msgspec.DecodeError as error:
+            return msgspec.msgpack.decode(answer, type=Result)
+        except msgspec.MsgspecError as error:
             raise WatchError(f"What was seen on the hosts cannot be read: {error}") from None
 
 
@@ -177,51 +164,3 @@ def _memory(process: psutil.Process) -> int:
         return int(process.memory_info().rss)
     except psutil.Error:  # it has just ended
         return 0
-
-
-def _sandbox(folder: Path, number: int, data_folder: Path) -> list[str]:
-    """Return the command line, up to the program inside, of a sandbox in which this folder can be read.
-
-    As root, one bubblewrap shows the files, which another user may have no way to, and a second one, started by that
-    user, makes the namespaces: hosts are then that user's.
-    """
-    own = policy.FIRST_USER + threading.get_native_id() + number * PIDS
-    user = own if os.geteuid() == 0 else os.geteuid()
-    etc = _etc(folder / "etc", user)
-    folder.chmod(0o755)
-    readable = [*policy.system(), *SYSTEM, *(str(ROOT / path) for path in READABLE)]
-    files = ["--die-with-parent", *policy.shown(data_folder, readable), "--ro-bind", str(etc), "/etc"]
-    files += ["--ro-bind-try", ALTERNATIVES, ALTERNATIVES, "--ro-bind", "/sys", "/sys"]
-    files += ["--ro-bind", str(folder), str(folder)]
-    spaces = [
-        *(f"--unshare-{kind}" for kind in ("user", "pid", "ipc", "uts", "net", "cgroup-try")),
-        "--die-with-parent",
-    ]
-    spaces += ["--proc", "/proc", "--new-session", "--chdir", "/tmp"]
-    closed = ["--remount-ro", "/dev", "--remount-ro", "/"]
-    if os.geteuid():
-        return [policy.bwrap(), *files, *spaces, *closed, "--"]
-    become = [
-        "setpriv",
-        f"--reuid={user}",
-        f"--regid={user}",
-        "--clear-groups",
-        "--no-new-privs",
-        "--bounding-set=-all",
-    ]
-    outer = [policy.bwrap(), *files, "--bind", "/proc", "/proc", *closed, "--"]
-    return [*outer, *become, policy.bwrap(), "--dev-bind", "/", "/", *spaces, "--"]
-
-
-def _etc(folder: Path, user: int) -> Path:
-    """Make a folder that stands in the place of /etc: the sandbox knows one user, and no name of another machine."""
-    Path(folder, Path(ALTERNATIVES).name).mkdir(parents=True)
-    files = {
-        "passwd": f"learner:x:{user}:{user}::/tmp:/bin/bash\n",
-        "group": f"learner:x:{user}:\n",
-        "hosts": "127.0.0.1 localhost\n",
-        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
-    }
-    for name, text in files.items():
-        (folder / name).write_text(text)
-    return folder

@@ -34,8 +34,7 @@ from course.internal.namespaces import (
     CLONE_NEWUTS,
 )
 from course.steps import ROOT
-from grader.sandbox import limits
-from grader.sandbox import syscalls
+from grader.sandbox import limits, syscalls
 
 WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
 SEMAPHORES = 2**20  # bytes of another one, where threads that Python's multiprocessing starts keep theirs
@@ -51,8 +50,7 @@ LINUX_CAPABILITY_VERSION_3 = 0x20080522
 READABLE = (
     *("course/__init__.py", "course/data.py", "course/mobilenet.py", "course/store.py", "course/tf_config.py"),
     *("course/internal/__init__.py", "course/internal/keras_fit.py", "course/internal/simulated_gpus.py"),
-    "course/internal/simulated_hosts.py",
-    *("grader/__init__.py", "grader/attributes.py", "grader/terms/facts.py", "grader/terms/job.py", "grader/sandboxed"),
+    *("course/internal/simulated_hosts.py", "grader/__init__.py", "grader/terms", "grader/sandboxed"),
 )
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -66,50 +64,28 @@ def bwrap() -> str:
 def available() -> str | None:
     """Return None where a sandbox can be made, and otherwise why not."""
     try:
-        with network() as process, made(Path(data.SHIPPED), process):
+        with made(Path(data.SHIPPED)):
             return None
     except OSError as error:
         return str(error) or "bubblewrap gave no reason"
 
 
 @contextlib.contextmanager
-def network() -> Iterator[int]:
-    """Make a network of nothing but a loopback, for sandboxes to share, and give the process that it is had from.
-
-    Raises:
-        OSError: it cannot be made; the message says why.
-    """
-    options = ["--unshare-user"] if os.geteuid() else []
-    with _kept([bwrap(), *options, "--unshare-net", "--die-with-parent", "--ro-bind", "/", "/"]) as process:
-        yield process
-
-
-@contextlib.contextmanager
-def made(data_folder: Path, network: int, readable: Sequence[str] = READABLE) -> Iterator[int]:
-    """Make a sandbox on a network, and give the process to enter it by.
+def made(data_folder: Path) -> Iterator[int]:
+    """Make a sandbox, and give the process to enter it by.
 
     All that is inside ends with the context, and is gone when it is left.
 
     Args:
         data_folder: what stands in the place of the course's own data.
-        network: the process that network() gave. Sandboxes that share a network share nothing else.
-        readable: what of the project can be read inside.
 
     Raises:
         OSError: it cannot be made; the message says why.
     """
-    # An ordinary user may join a network only as the owner of the namespace of users that it belongs to.
-    of_users = [f"--user=/proc/{network}/ns/user", "--preserve-credentials"] if os.geteuid() else []
-    with _kept(["nsenter", f"--net=/proc/{network}/ns/net", *of_users, *_command(data_folder, readable)]) as process:
-        yield process
-
-
-@contextlib.contextmanager
-def _kept(bubblewrap: list[str]) -> Iterator[int]:
-    """Keep what this command of bubblewrap's makes, and give its first process."""
     told, tell = os.pipe()
     inner = ["sh", "-c", "echo made; exec sleep infinity"]
-    command = [sys.executable, "-m", "course.internal.reaper", *bubblewrap, "--info-fd", str(tell), "--", *inner]
+    bubblewrap = [*_command(data_folder), "--info-fd", str(tell), "--", *inner]
+    command = [sys.executable, "-m", "course.internal.reaper", *bubblewrap]
     pipe = subprocess.PIPE
     with (
         subprocess.Popen(command, cwd=ROOT, pass_fds=[tell], stdin=pipe, stdout=pipe, stderr=pipe) as keeper,
@@ -141,14 +117,10 @@ def enter(process: int) -> None:
     namespaces.setns(os.pidfd_open(process), kinds)
 
 
-def go_inside(process: int | None, report: int | None = None) -> None:
+def go_inside(process: int | None) -> None:
     """Continue in a child that is in the sandbox of a process, if any, with no more rights than it needs.
 
     The caller stays outside, since a namespace ends only once all that was in it has been waited for. It never returns.
-
-    Args:
-        process: to enter the sandbox by.
-        report: a pipe, by which to report {"ended": how} where the child does not end with status 0.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
@@ -156,10 +128,8 @@ def go_inside(process: int | None, report: int | None = None) -> None:
         enter(process)
     child = os.fork()
     if child:
-        close_all_but(*([] if report is None else [report]))
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if status and report is not None:
-            os.write(report, json.dumps({"ended": status}).encode())
+        close_all_but()
+        os.waitpid(child, 0)
         os._exit(0)
     if process:
         confine(process)
@@ -202,10 +172,10 @@ def _checked(result: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def _command(data_folder: Path, of_project: Sequence[str]) -> list[str]:
+def _command(data_folder: Path) -> list[str]:
     """Return bubblewrap's command line, up to the program that is to run inside."""
-    readable = [*system(), *(str(ROOT / path) for path in of_project)]
-    namespaces = ["--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
+    readable = [*system(), *(str(ROOT / path) for path in READABLE)]
+    namespaces = [f"--unshare-{kind}" for kind in ("net", "ipc", "pid", "uts", "cgroup-try")]
     options = [*namespaces, "--die-with-parent", "--new-session", "--clearenv"]
     options += ["--hostname", "127.0.0.1"]  # gloo looks its own name up
     options += shown(data_folder, readable)

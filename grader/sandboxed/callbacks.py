@@ -4,16 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 from tensorflow.keras.callbacks import Callback
 
 from grader.terms.facts import Batch, Epoch, Fit
-from grader.sandboxed import model_facts
 
 if TYPE_CHECKING:
     from grader.sandboxed.horovod_recorder import HorovodRecorder
-
-ABOVE, BELOW = 1.0, -3.0  # added to an accuracy, this leads to more, and to less, than any target
 
 
 class ReadLogs(dict[str, Any]):
@@ -69,7 +65,6 @@ class First(Callback):
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begin an epoch."""
         self._judged_fit.epochs.append(Epoch())
-        self._judged_recorder.announcer.epoch()
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Note the gradient, and the weights as the update left them."""
@@ -82,40 +77,18 @@ class First(Callback):
         """Count."""
         self._judged_fit.epochs[-1].validation_steps += 1
 
-    def on_test_end(self, logs: Any = None) -> None:
-        """Let callbacks that read the metrics here find them on the side of the target where the epoch's end has them.
-
-        Keras makes the epoch's own from other logs.
-        """
-        self._shift(logs, "accuracy")
-
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Note this rank's own metrics, after making sure that no two ranks have the same by chance.
 
-        Where the accuracy itself is looked at, it stays as it is. Next to a witness, neither the best nor the worst
-        rank's says what the mean does.
-        Where checkpoints are watched, no epoch is better than the one before: one that is saved for being the best is
-        not saved in every epoch.
+        Where the accuracy itself is looked at, it stays as it is. Where checkpoints are watched, no epoch is better
+        than the one before: one that is saved for being the best is not saved in every epoch.
         """
         if logs and "val_accuracy" in logs and not self._judged_recorder.learns:
             logs["val_accuracy"] = float(logs["val_accuracy"]) + 0.1 * (self._judged_recorder.rank + 1)
-            self._shift(logs, "val_accuracy")
         if logs and self._judged_recorder.files:
             for name, value in logs.items():
                 logs[name] = float(value) + (-epoch if "accuracy" in name else epoch)
         self._judged_fit.epochs[-1].own = {name: float(value) for name, value in (logs or {}).items()}
-        self._judged_recorder.announcer.metrics(self._judged_fit.epochs[-1].own.values())
-
-    def _shift(self, logs: Any, name: str) -> None:
-        """Next to a witness, move an accuracy above the target in the first epoch, and below it later.
-
-        Callbacks may also ask the model's metrics.
-        """
-        if logs and name in logs and self._judged_recorder.announcer.socket and not self._judged_recorder.learns:
-            logs[name] = float(logs[name]) + (BELOW if len(self._judged_fit.epochs) > 1 else ABOVE)
-            for metric in self.model.metrics:
-                if metric.name == name.removeprefix("val_") and isinstance(metric, tf.keras.metrics.Mean):
-                    metric.total.assign(logs[name] * metric.count)
 
 
 class Last(Callback):
@@ -130,7 +103,6 @@ class Last(Callback):
         """Note the weights from which the update starts, and the rate at which it will be made."""
         self._judged_recorder.before = self._judged_recorder.project(self.model.trainable_weights)
         self._judged_recorder.rate = float(np.asarray(self.model.optimizer.learning_rate))
-        self._judged_recorder.announcer.weights(self.model.trainable_weights)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Note weights and the optimizer's variables as the next batch will find them."""
@@ -138,13 +110,8 @@ class Last(Callback):
         self._judged_fit.batches[-1].slots = self._judged_recorder.project(self.model.optimizer.variables())
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Note which checkpoints there are now, and what the accuracy is."""
+        """Note which checkpoints there are now."""
         ended = self._judged_fit.epochs[-1]
-        ended.measure = self._judged_recorder.labels.measure or model_facts.measure(self.model)
         if self._judged_recorder.files:
             ended.saved = self._judged_recorder.files.new_checkpoints()
             ended.size = self._judged_recorder.files.largest(ended.saved)
-
-    def on_train_end(self, logs: Any = None) -> None:
-        """Tell a witness the weights that training ends with."""
-        self._judged_recorder.announcer.weights(self.model.trainable_weights)

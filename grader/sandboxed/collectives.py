@@ -1,4 +1,4 @@
-"""Watch what a rank does with the others: which collective it is in, and announce it to a witness before it begins."""
+"""Watch what a rank does with the others: when it initialises Horovod, and which collective it is in."""
 
 import inspect
 from collections.abc import Callable
@@ -17,7 +17,7 @@ CALLERS = (
 
 
 def watch(recorder: "HorovodRecorder") -> None:
-    """Note when Horovod is initialised, show the collective that the rank is in, and announce each one."""
+    """Note when Horovod is initialised, and show the collective that the rank is in."""
     import horovod.tensorflow as hvd
     import horovod.tensorflow.keras as hvd_keras
 
@@ -26,7 +26,6 @@ def watch(recorder: "HorovodRecorder") -> None:
         setattr(library, f"horovod_{kind}", _shown(recorder, kind, getattr(library, f"horovod_{kind}")))
     for module in (hvd, hvd_keras):
         module.init = _noted(recorder, "init", module.init)
-    hvd.broadcast_object = _announced(recorder, hvd.broadcast_object, hvd.rank)
 
 
 def _noted(recorder: "HorovodRecorder", event: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,28 +42,9 @@ def _shown(recorder: "HorovodRecorder", kind: str, collective: Callable[..., Any
         shape = getattr(args[0], "shape", "") if args else ""
         shown = f"{kind} “{kwargs['name']}”" if kwargs.get("name") else f"{kind} of a tensor {shape}"
         recorder.show(f"{shown}{_caller(recorder.script)}")
-        recorder.announcer.collective(kind, args, kwargs)
         result = collective(*args, **kwargs)
         recorder.show("")  # not after an error: it shows where the rank failed
         return result
-
-    return call
-
-
-def _announced(
-    recorder: "HorovodRecorder", broadcast_object: Callable[..., Any], rank: Callable[[], int]
-) -> Callable[..., Any]:
-    signature = inspect.signature(broadcast_object)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        if given.arguments["root_rank"] != rank():
-            recorder.announcer.silent = recorder.announcer.object(given.arguments["obj"])
-        try:
-            return broadcast_object(*args, **kwargs)
-        finally:
-            recorder.announcer.silent = False
 
     return call
 

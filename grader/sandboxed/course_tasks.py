@@ -10,10 +10,10 @@ import tensorflow as tf
 from tensorflow.keras.callbacks import Callback
 
 from course.internal.keras_fit import FitCall, wrap_fit
-from grader.terms.facts import TaskFacts
-from grader.terms.job import TaskSpec
 from grader.sandboxed import evaluator_pacing
 from grader.sandboxed.recorder import Recorder
+from grader.terms.clusters import TaskSpec
+from grader.terms.facts import TaskFacts
 
 PATIENCE = 120  # seconds in all: for an evaluator that neither evaluates nor pauses
 

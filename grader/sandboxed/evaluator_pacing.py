@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from grader.terms.job import LOGS
 from grader.sandboxed.recorder import Recorder
+from grader.terms.clusters import LOGS
 
 STATE, TRAINED = Path("evaluated"), Path("trained")
 WRITTEN = Path(LOGS, "checkpoints", "checkpoint")  # with each checkpoint, as the last of its files

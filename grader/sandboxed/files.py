@@ -21,9 +21,9 @@ from tensorflow.python.lib.io import file_io
 from tensorflow.python.ops import gen_io_ops
 
 from course import store
-from grader.terms import facts
-from grader.terms.job import CHECKPOINT, Folders, Found
 from grader.sandboxed.folders import files_below
+from grader.terms import facts
+from grader.terms.clusters import CHECKPOINT, Folders, Found
 
 MOST = 100  # names of each kind that are reported
 

@@ -1,7 +1,7 @@
 """Run a training script inside one rank of Horovod, watch TensorFlow and Horovod, and return the facts.
 
 Runs in a process that will run nothing but this one script. Nothing here judges: it notes what happened. GPUs are
-simulated: tf.config answers for as many as the topology gives the host. Training runs eagerly, which saves the tracing
+simulated: tf.config answers for as many as the cluster gives the host. Training runs eagerly, which saves the tracing
 of a graph, and lets gradients and weights be read where they are made.
 """
 
@@ -22,15 +22,12 @@ from tensorflow.keras.callbacks import Callback
 
 from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
-from grader.terms.facts import Fit, HorovodFacts, Projection, State
-from grader.terms.job import HOST, NOWHERE, RANK, Folders, Topology
-from grader.sandboxed import collectives, seeds, steps
-from grader.sandboxed import model_facts
-from grader.sandboxed.announcer import Announcer
+from grader.sandboxed import collectives, model_facts, seeds, steps
 from grader.sandboxed.callbacks import First, Last, ReadLogs
 from grader.sandboxed.files import WatchedFiles
-from grader.sandboxed.labels import Labels
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
+from grader.terms.clusters import HOST, MISSING, RANK, AnyCluster, Folders, Resumed
+from grader.terms.facts import Fit, HorovodFacts, Projection, State
 
 APART = 0.05  # relative: by so much weights of new models differ between ranks at least
 LAST_EPOCH = 90  # of the schedule of the second part's programs
@@ -39,25 +36,23 @@ LAST_EPOCH = 90  # of the schedule of the second part's programs
 class HorovodRecorder(Recorder[HorovodFacts]):
     """Records one script in one rank."""
 
-    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap, announcer: Announcer, learns: bool = False):
+    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap, learns: bool = False):
         """Record this script, on a simulated host with so many GPUs. The board shows the collective it is in.
 
         learns says whether what is looked at is the accuracy that training reaches: see set_apart().
         """
         super().__init__(script, rank, board, HorovodFacts())
         self.learns = learns
-        self.announcer = announcer
         self.gpus = Gpus(gpus)
         self.files: WatchedFiles | None = None
         self.local: Projection | None = None  # the gradients that this rank computed last
         self.before: Projection | None = None  # the weights with which the last batch began
         self.rate = 0.0  # and its learning rate
-        self.labels = Labels()
         self.built: WeakKeyDictionary[Any, Projection] = WeakKeyDictionary()  # by model: its first weights
         self.weighted: WeakKeyDictionary[Any, list[float]] = WeakKeyDictionary()  # by model: its losses' weights
 
-    def encoded(self) -> str:
-        """Return the facts as JSON, with what the rank's host holds by now."""
+    def encoded(self) -> bytes:
+        """Return the facts as msgpack, with what the rank's host holds by now."""
         if self.files:
             self.facts.files = self.files.facts()
         return super().encoded()
@@ -68,26 +63,25 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
     # --- input and output --------------------------------------------------------------------------------------------
 
-    def watch_images(self, digits: int) -> None:
+    def watch_images(self) -> None:
         """Note which images go into each step, by their mean colours: no two of the judge's images are alike."""
 
         def note(model: Any, validates: bool, data: Any) -> None:
-            if self.learns and validates and len(data) > 1:
-                self.labels.note(*data[:2])
             if self.facts.fits and self.facts.fits[-1].epochs and len(np.shape(data[0])) == 4:
                 epoch = self.facts.fits[-1].epochs[-1]
                 images = epoch.validation_images if validates else epoch.images
-                for colour in model_facts.images_in(data).mean(axis=(1, 2)):
-                    images.append("/".join(f"{part:.{digits}f}" for part in colour))
+                means = np.asarray(data[0]).mean(axis=(1, 2))
+                digits = 4 if means.shape[-1] == 1 else 2  # augmentation blurs colours: two digits of them stay
+                images += ["/".join(f"{part:.{digits}f}" for part in colour) for colour in means]
 
         steps.watch(note)
 
-    def watch_files(self, folders: Folders, topology: Topology) -> None:
+    def watch_files(self, folders: Folders, cluster: AnyCluster) -> None:
         """Note which files the script opens in these folders; a host's first rank puts there what it is to find."""
         self.files = WatchedFiles(folders)
-        host, local_rank = topology.place(self.rank)
-        if topology.found and not local_rank:
-            self.files.find(host, topology.found)
+        host, local_rank = cluster.place(self.rank)
+        if isinstance(cluster, Resumed) and cluster.found and not local_rank:
+            self.files.find(host, cluster.found)
         self.files.watch()
 
     def watch_output(self) -> None:
@@ -280,40 +274,39 @@ def _describe(optimizer: Any) -> dict[str, float | int | bool | str]:
     return {"kind": kind, **settings}
 
 
-def run(script: str, topology: Topology, rank: int, board: mmap.mmap, link: int | None) -> HorovodRecorder:
-    """Run the script as the main program in one rank of the topology, and return its recorder.
+def run(script: str, cluster: AnyCluster, rank: int, board: mmap.mmap) -> HorovodRecorder:
+    """Run the script as the main program in one rank of the cluster, and return its recorder.
 
     Args:
         script: its path.
-        topology: the cluster.
+        cluster: with the rank.
         rank: its number.
         board: memory shared with the supervisor.
-        link: the socket to a witness, if the topology has one.
     """
-    recorder = HorovodRecorder(script, topology.gpus, rank, board, Announcer(link), topology.learns)
+    recorder = HorovodRecorder(script, cluster.gpus, rank, board, cluster.learns)
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
     tf.config.run_functions_eagerly = tf.config.experimental_run_functions_eagerly = lambda run_eagerly: None
     # A program that is started again draws other numbers.
-    tf.keras.utils.set_random_seed(1000 + rank + (100 if topology.after else 0))
+    tf.keras.utils.set_random_seed(1000 + rank + (100 if isinstance(cluster, Resumed) else 0))
     recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
     collectives.watch(recorder)
     recorder.watch_gradients()
     recorder.watch_model()
-    recorder.watch_images(topology.digits)
+    recorder.watch_images()
     seeds.watch(recorder.facts)
     if rank:
         recorder.watch_output()
-    if topology.folders:
-        recorder.watch_files(topology.folders, topology)
+    if cluster.folders:
+        recorder.watch_files(cluster.folders, cluster)
     recorder.names = {"hash": salted_hash(rank)}
-    recorder.run(_placed(topology, rank))
+    recorder.run(_placed(cluster, rank))
     return recorder
 
 
-def _placed(topology: Topology, rank: int) -> list[str]:
+def _placed(cluster: AnyCluster, rank: int) -> list[str]:
     """Return the script's arguments, with what differs from rank to rank or from host to host in its place."""
-    arguments = [part.replace(RANK, str(rank)).replace(HOST, os.getcwd()) for part in topology.arguments]  # noqa: PTH109
-    if topology.folders and topology.place(rank)[0] == topology.unreached:
-        arguments = [f"{part}{NOWHERE}" if part == topology.folders.store else part for part in arguments]
+    arguments = [part.replace(RANK, str(rank)).replace(HOST, os.getcwd()) for part in cluster.arguments]  # noqa: PTH109
+    if cluster.folders and cluster.place(rank)[0] == cluster.folders.unreached:
+        arguments = [f"{part}{MISSING}" if part == cluster.folders.store else part for part in arguments]
     return arguments

@@ -10,19 +10,16 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from keras.src.metrics.base_metric import MeanMetricWrapper
-from numpy.typing import NDArray
 from tensorflow.keras.callbacks import BackupAndRestore, Callback, ModelCheckpoint, TensorBoard
 from tensorflow.python.data.ops import shard_op
 from tensorflow.python.distribute import input_lib
 from tensorflow.python.ops import summary_ops_v2
 
-from grader.terms.facts import Writer
 from grader.sandboxed.folders import files_below
+from grader.terms.facts import Writer
 
 FILES = 20  # that are looked at
 CREATOR = tf.keras.utils.experimental.DatasetCreator
-MEASURING = "test_step", "evaluate", "compute_metrics"  # methods of a model
 CALLBACKS = BackupAndRestore, ModelCheckpoint, TensorBoard  # that checks know; a subclass counts as one of these
 
 
@@ -31,19 +28,6 @@ def number_of(image: Any) -> int:
     flat = np.ravel(image).astype(np.float64)
     low, high = flat.min(), flat.max()
     return zlib.crc32(np.rint(255 * (flat - low) / max(high - low, 1e-9)).astype(np.uint8).tobytes())
-
-
-def images_in(data: Any) -> NDArray[Any]:
-    """Return all images of a step (images, height, width, channels): also those that go with the labels, or in rows.
-
-    Args:
-        data: that a model's step gets. It begins with images.
-    """
-    first = np.asarray(data[0])
-    values = first[0].size  # of an image
-    others = [np.asarray(part).ravel() for part in tf.nest.flatten(data[1:])]
-    more = [part[: part.size // values * values] for part in others if part.size >= values and part.dtype != object]
-    return np.concatenate([first.ravel(), *more]).reshape(-1, *first.shape[1:])
 
 
 def kept_tensors(logs: Path) -> list[np.ndarray]:
@@ -145,20 +129,6 @@ def _values(events: Path) -> int:
         for record in tf.compat.v1.train.summary_iterator(str(events)):
             count += sum(value.metadata.plugin_data.plugin_name == "scalars" for value in record.summary.value)
     return count
-
-
-def measure(model: Any) -> str:
-    """Return the function or the class that computes what a model calls its accuracy; an empty text for none.
-
-    A model that says by itself what goes into its metrics computes them, too.
-    """
-    if any(getattr(type(model), name) is not getattr(tf.keras.Model, name) for name in MEASURING):
-        return f"{type(model).__module__}.{type(model).__name__}"
-    metric = next((metric for metric in model.metrics if metric.name in ("accuracy", "acc")), None)
-    if metric is None:
-        return ""
-    computes = metric._fn if type(metric) is MeanMetricWrapper else type(metric)
-    return f"{getattr(computes, '__module__', '')}.{getattr(computes, '__name__', '')}"
 
 
 def writer(callback: Callback) -> Writer:

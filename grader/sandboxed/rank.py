@@ -1,11 +1,7 @@
 """Be one rank, in a process that the supervisor forked: run the script under a recorder, and send the facts.
 
-The supervisor talks to a rank by two pipes. On one it sends a secret and the rank's environment variables, and closes
-it when the rank may end. On the other the rank sends the secret and its facts: when its script has ended, or when it is
-asked to end before.
-
-A script that knows the secret could send facts of its own. So one thread alone has it, in a variable of a function that
-no object leads to: not the frames that called the script, not the thread, not its arguments.
+The supervisor talks to a rank by two pipes. On one it sends the rank's environment variables, and closes it when the
+rank may end. On the other the rank sends its facts, once: when its script has ended, or when it is asked to end before.
 """
 
 import contextlib
@@ -13,25 +9,24 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, NoReturn
 
-from grader.terms.job import Place
-from grader.sandboxed.recorder import Recorder
+import msgspec
 
-Facts = SimpleQueue[tuple[str, bool]]  # as JSON, and whether the script has ended
+from grader.sandboxed.recorder import Recorder
+from grader.terms.job import Place, Reported
 
 
 def run(place: Place) -> NoReturn:
     """Be this rank until its end."""
-    status = os.EX_SOFTWARE  # which grader.deciding takes for a failure of the judge's own code
+    status = os.EX_SOFTWARE  # which the judge recognises as a failure of its own code
     try:
-        variables, send = _begin_reporting(place)
-        os.environ.update(json.loads(variables))
-        _enter_host(place.script.parent)
-        status = _run(place, send)
+        variables = os.read(place.orders, 65536)
+        if variables:  # nothing comes where the job has ended before
+            os.environ.update(json.loads(variables))
+            _enter_host(place.script.parent)
+            status = _run(place)
     finally:
         os._exit(status)
 
@@ -43,79 +38,66 @@ def _enter_host(folder: Path) -> None:
     os.chdir(host)
 
 
-def _begin_reporting(place: Place) -> tuple[bytes, Callable[[str], None]]:
-    """Start the thread that has the secret, and return the rank's variables, as JSON, and what sends its facts, once.
+class _Reporter:
+    """Sends a rank's facts, once."""
 
-    The process ends here where the job has ended before.
-    """
-    told: SimpleQueue[bytes] = SimpleQueue()
-    facts: Facts = SimpleQueue()
-    sent = threading.Event()
+    def __init__(self, place: Place):
+        """Begin to wait for the supervisor, which may ask for them before the script has ended."""
+        self.place = place
+        self.sent = threading.Lock()
+        threading.Thread(target=self._wait_to_be_asked, daemon=True).start()
 
-    def report() -> None:
-        secret, _, variables = os.read(place.orders, 65536).partition(b"{")
-        if not variables:
-            os._exit(os.EX_SOFTWARE)
-        told.put(b"{" + variables)
-        threading.Thread(target=lambda: _wait_to_be_asked(place.orders, facts), daemon=True).start()
-        encoded, ended = facts.get()
-        with os.fdopen(place.facts, "wb") as file:
-            file.write(secret + encoded.encode())
-        if ended:
-            sent.set()
+    def send(self, facts: bytes, failed: bool) -> None:
+        """Send the facts. Where they have been sent already, the supervisor is about to end this process: wait."""
+        self.sent.acquire()
+        with os.fdopen(self.place.facts, "wb") as file:
+            file.write(msgspec.msgpack.encode(Reported(failed, facts)))
 
-    def send(encoded: str) -> None:
-        facts.put((encoded, True))
-        sent.wait()  # indefinitely, if the facts so far were sent before: the rank is killed then
-
-    threading.Thread(target=report, daemon=True).start()
-    return told.get(), send
+    def _wait_to_be_asked(self) -> None:
+        os.read(self.place.orders, 1)
+        with contextlib.suppress(AttributeError):  # where there is no recorder yet
+            Recorder.latest.note_waiting()
+            self.send(Recorder.latest.encoded(), failed=False)
 
 
-def _wait_to_be_asked(orders: int, facts: Facts) -> None:
-    """Send the facts so far if that is asked for before this rank's script has ended."""
-    os.read(orders, 1)
-    encoded = ""  # where there is no recorder yet
-    with contextlib.suppress(AttributeError):
-        Recorder.latest.note_waiting()
-        encoded = Recorder.latest.encoded()
-    facts.put((encoded, False))
-
-
-def _run(place: Place, send: Callable[[str], None]) -> int:
+def _run(place: Place) -> int:
     """Run the script, send its facts, wait for the others, and return the exit status."""
+    reporter = _Reporter(place)
     recorder = _recorded(place)
     sys.stdout.flush()
     sys.stderr.flush()
-    send(recorder.encoded())
-    if recorder.facts.error or place.topology.tasks:
-        os.read(place.orders, 1)  # a rank that ends closes the others' connections, and they would fail of that first
-        return int(bool(recorder.facts.error))
+    failed = recorder.facts.error is not None
+    reporter.send(recorder.encoded(), failed)
+    if failed or place.cluster.tasks:
+        _await_end(place)  # a rank that ends closes the others' connections, and they would fail of that first
+        return int(failed)
     import horovod.tensorflow as hvd
 
     hvd.shutdown()
     return 0
 
 
+def _await_end(place: Place) -> None:
+    """Wait until the rank may end: its orders are closed then."""
+    os.read(place.orders, 1)
+
+
 def _recorded(place: Place) -> Recorder[Any]:
     """Run what is this rank's to run, and return its recorder."""
     # They need TensorFlow, which the fork server has imported by now.
-    from grader.sandboxed import arrays, iterators, locks
+    from grader.sandboxed import tensorflow_fixes
 
-    locks.close()
-    arrays.copy_arrays()
-    iterators.keep_iterators()
+    tensorflow_fixes.keep_iterators()
     script = str(place.script)
-    if not place.topology.tasks:
+    if not place.cluster.tasks:
         from grader.sandboxed import horovod_recorder
 
-        return horovod_recorder.run(script, place.topology, place.number, place.board, place.link)
-    from grader.sandboxed import leader, shortages, task_recorder
-    from grader.sandboxed import course_tasks
+        return horovod_recorder.run(script, place.cluster, place.number, place.board)
+    from grader.sandboxed import course_tasks, task_recorder
 
-    leader.await_leader()
-    task = place.topology.tasks[place.number]
+    tensorflow_fixes.await_leader()
+    task = place.cluster.tasks[place.number]
     if task.program:
         return course_tasks.run(str(place.script.with_name(Path(task.program).name)), task, place.number, place.board)
-    shortages.raise_shortages()
-    return task_recorder.run(script, place.topology, place.number, place.board)
+    tensorflow_fixes.raise_shortages()
+    return task_recorder.run(script, place.cluster, place.number, place.board)

@@ -7,8 +7,6 @@ linear, so the projection of a mean is the mean of the projections.
 import argparse
 import builtins
 import inspect
-import json.encoder
-import linecache
 import mmap
 import re
 import sys
@@ -23,7 +21,6 @@ import msgspec
 import numpy as np
 
 from grader.terms.facts import ARGUMENTS, Error, Recorded
-from grader.sandboxed import by_text
 
 # Directions for so many values; more values use them over again. Made here, once, so that the ranks, which are forks,
 # share them.
@@ -31,9 +28,6 @@ VALUES = 2**16
 DIRECTIONS = np.random.default_rng(0).standard_normal((16, VALUES))
 
 
-# Python's encoder of JSON, as it is written in C: no script can change that, as it could change the module's functions.
-_TEXT = json.encoder.c_encode_basestring_ascii  # type: ignore[attr-defined]
-ENCODE = json.encoder.c_make_encoder(None, None, _TEXT, None, ": ", ", ", False, False, True)  # type: ignore[attr-defined]
 SALT = 0x5E3779B1  # any odd number: hashes then differ in all that scripts make of them
 
 
@@ -87,24 +81,18 @@ class Recorder(Generic[Recorded]):
         return projection
 
     def run(self, arguments: Iterable[str]) -> None:
-        """Run the script as the main program.
-
-        What runs is the text that the judge has read, which the supervisor put into linecache: not a file that
-        something may have changed, nor what a comment on the first line says how to decode. No file next to the
-        script can be imported.
+        """Run the script as the main program. No file next to it can be imported.
 
         Raises nothing of the script's: an exception is a fact, its traceback without frames of ours.
         """
         sys.argv = [self.script, *arguments]
         del sys.path[0]
         main = types.ModuleType("__main__")
-        vars(main).update(self.names, **by_text.FUNCTIONS, __file__=self.script, __builtins__=builtins)
+        vars(main).update(self.names, __file__=self.script, __builtins__=builtins)
         sys.modules["__main__"] = main
-        setattr(builtins, by_text.ASKED, by_text.changeable)
-        by_text.close()
         try:
-            tree = by_text.guarded("".join(linecache.getlines(self.script)))
-            exec(compile(tree, self.script, "exec", dont_inherit=True), vars(main))
+            text = Path(self.script).read_text("utf-8")  # not as a comment on the first line says how to decode it
+            exec(compile(text, self.script, "exec", dont_inherit=True), vars(main))
         except SystemExit as stop:
             error = _error(stop, self.script)
             if stop.code not in (None, 0):
@@ -114,9 +102,21 @@ class Recorder(Generic[Recorded]):
         except BaseException as error:  # KeyboardInterrupt too: whatever the script raises is a fact
             self.facts.error = _error(error, self.script)
 
-    def encoded(self) -> str:
-        """Return the facts as JSON, as far as they are known. Python's own encoder has NaN, which weights may hold."""
-        return "".join(ENCODE(msgspec.to_builtins(self.facts, enc_hook=plain), 0))
+    def encoded(self) -> bytes:
+        """Return the facts as msgpack, as far as they are known."""
+        try:
+            return msgspec.msgpack.encode(self.facts, enc_hook=plain)
+        except UnicodeEncodeError:  # a text of the script has halves of characters
+            return msgspec.msgpack.encode(_whole(msgspec.to_builtins(self.facts, enc_hook=plain)))
+
+
+def _whole(value: Any) -> Any:
+    """Return built-in values with a question mark in the place of each half of a character."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_whole(key): _whole(held) for key, held in value.items()}
+    return [_whole(held) for held in value] if isinstance(value, list) else value
 
 
 def plain(value: Any) -> Any:

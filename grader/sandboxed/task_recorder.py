@@ -26,15 +26,12 @@ from tensorflow.python.training import server_lib
 from course import tf_config
 from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
-from grader.terms.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
-from grader.terms.job import LOGS, Topology
-from grader.sandboxed import steps
-from grader.sandboxed import model_facts
-from grader.sandboxed import evaluator_pacing
-from grader.sandboxed import server_facts
+from grader.sandboxed import evaluator_pacing, model_facts, server_facts, steps
 from grader.sandboxed.course_tasks import make_mobilenet_shallow
 from grader.sandboxed.exits import Exits
 from grader.sandboxed.recorder import Recorder, plain
+from grader.terms.clusters import LOGS, AnyCluster, Killed, Misplaced
+from grader.terms.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
 
 KEPT = 500  # of whatever is listed
 FIRST = 20  # steps of a long training
@@ -59,10 +56,10 @@ class TaskRecorder(Recorder[TaskFacts]):
         self.pauses: evaluator_pacing.Pauses | None = None
         self.misplaced = self.learns = False
 
-    def be_task(self, topology: Topology) -> None:
+    def be_task(self, cluster: AnyCluster) -> None:
         """Be ready to stop a script that is not to do this task."""
-        self.misplaced, self.learns = topology.misplaced, topology.learns
-        if self.misplaced or topology.tasks[self.rank].type == "evaluator":
+        self.misplaced, self.learns = isinstance(cluster, Misplaced), cluster.learns
+        if self.misplaced or cluster.tasks[self.rank].type == "evaluator":
             self.pauses = evaluator_pacing.Pauses(self, Path.cwd(), self.misplaced)
 
     def work(self, event: str) -> None:
@@ -303,7 +300,6 @@ class Watcher(Callback):
         """Note the weights, and the accuracy on the images held out."""
         if len(self._judged_fit.weights) < KEPT:
             self._judged_fit.weights.append(self._judged_recorder.progress(self.model).weights)
-        self._judged_fit.measure = model_facts.measure(self.model)
         if "val_accuracy" in (logs or {}):
             self._judged_fit.accuracies.append(float(logs["val_accuracy"]))
 
@@ -312,23 +308,23 @@ class Watcher(Callback):
         self._judged_fit.end = self._judged_recorder.progress(self.model)
 
 
-def run(script: str, topology: Topology, number: int, board: mmap.mmap) -> TaskRecorder:
+def run(script: str, cluster: AnyCluster, number: int, board: mmap.mmap) -> TaskRecorder:
     """Run the program as the main program of this task, and return its recorder."""
-    task, after = topology.dies or (None, None)
-    recorder = TaskRecorder(script, number, board, topology.gpus, after if number == task else None)
-    if topology.gpus:
+    dies_after = cluster.batches if isinstance(cluster, Killed) and cluster.task == number else None
+    recorder = TaskRecorder(script, number, board, cluster.gpus, dies_after)
+    if cluster.gpus:
         recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
     make_mobilenet_shallow()
-    recorder.be_task(topology)
+    recorder.be_task(cluster)
     recorder.watch_start()
     recorder.watch_strategies()
     recorder.watch_models()
     recorder.watch_images()
-    workers = all(spec.type == "worker" for spec in topology.tasks)
+    workers = all(spec.type == "worker" for spec in cluster.tasks)
     if workers:
         recorder.watch_backups()
         exits = Exits(script)
-    recorder.run(topology.tasks[number].arguments or topology.arguments)
+    recorder.run(cluster.tasks[number].arguments or cluster.arguments)
     if workers:
         exits.run()
         recorder.look_for_remains()

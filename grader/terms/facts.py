@@ -60,7 +60,6 @@ class Epoch(Struct, forbid_unknown_fields=True):
     validation_images: Annotated[list[Text], Meta(max_length=5000)] = []
     saved: Annotated[list[str], Meta(max_length=100)] | None = None  # new checkpoints at its end
     size: int = 0  # of the largest of them, in bytes
-    measure: Text = ""  # what the model calls its accuracy is measured by
 
 
 class Fit(Struct, forbid_unknown_fields=True):
@@ -174,7 +173,6 @@ class TaskFit(Struct, forbid_unknown_fields=True):
     found: bool = True  # whether its first weights are in a checkpoint or a backup, if there is one below --log-dir
     weights: Annotated[list[Projection], Meta(max_length=500)] = []  # at the end of each epoch
     updates: Annotated[list[Projection], Meta(max_length=500)] = []  # as each step leaves the weights
-    measure: Text = ""  # what the model calls its accuracy is measured by
     begin: Progress | None = None
     end: Progress | None = None
     data: str = ""  # the class of what it trains on
@@ -221,56 +219,7 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     error: Error | None = None
 
 
-# --- What a rank tells a witness, and what the witness says ----------------------------------------------------------
-
-
-class Tensor(Struct):
-    """An array: its type, as NumPy calls it, its shape and its bytes."""
-
-    kind: str
-    shape: tuple[int, ...]
-    values: bytes
-
-
-class Announcement(Struct):
-    """What a rank is about to do, or has just done; of the process of the script, so untrusted."""
-
-    # A collective of Horovod's that the rank is about to call; "object", which it is about to receive, and which is a
-    # list of arrays; "epoch", which begins; "metrics", the rank's own at the end of an epoch; "weights", all trainable
-    # ones, that the next step begins with.
-    what: str
-    tensors: list[Tensor] = []  # what goes into the collective, or the weights
-    options: dict[str, bool | int | float | str | list[str] | None] = {}  # the collective's other arguments
-
-
-class Testimony(Struct):
-    """What a rank of the course's own saw of the rank that trained with it."""
-
-    met: bool = False  # in Horovod's init
-    started: bool = False  # the rank's weights were the witness's own, which are random, when its second step began
-    # Of each epoch, the rates of the steps in which the rank's weights moved by the mean of the gradients of both.
-    # None where a broadcast replaced the weights before they were seen.
-    steps: list[list[float | None]] = []
-    momentum: float = 0.0  # of these steps, on the average
-    least: float = 0.0  # root mean square of what the rank put into the mean, in the step where it put least
-    values: int = 0  # that the weights have together
-    averaged: bool = False  # metrics of the rank's and of the witness's, in each epoch
-    last: int = 0  # the epoch from whose end on the mean of the metrics is above all targets, and was below them before
-    misfit: str = ""  # what first did not fit: from then on nothing else was noted
-
-
-# --- What the supervisor answers --------------------------------------------------------------------------------------
-
-
-class Result(Struct):
-    """How one rank ended, as seen from outside, with the facts that it sent."""
-
-    exit: int  # status, or minus the signal's number
-    ended_for: EndedFor | None  # why it had to be ended
-    collective: str  # that it was in when it ended, or ""
-    stdout: str
-    stderr: str
-    facts: object  # untrusted
+# --- What the supervisor sees -----------------------------------------------------------------------------------------
 
 
 class Disk(Struct):
@@ -283,21 +232,6 @@ class Disk(Struct):
         """Return the sizes of the files below a folder, by their paths there."""
         inside = f"{folder}/"
         return {path.removeprefix(inside): size for path, size in self.files.items() if path.startswith(inside)}
-
-
-class Answer(Struct):
-    """The results of every topology that was run, by rank, and what was seen of them from outside."""
-
-    topologies: dict[str, list[Result]]
-    traffic: int  # bytes over the loopback, as the kernel counts them, while topologies ran that are not reserved
-    disks: dict[str, list[Disk]] = {}  # of the hosts of each topology, when its ranks had ended
-
-
-class Ran(Struct):
-    """What a run left, as JSON."""
-
-    answer: bytes  # an Answer, or {"broken": why}; anything else where the processes inside are gone
-    testimony: bytes = b""  # a Testimony, where there was a witness
 
 
 Recorded = TypeVar("Recorded", HorovodFacts, TaskFacts)

@@ -2,13 +2,11 @@
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec import Meta, Struct
-from rich.console import Console
 
 Status = Literal["passed", "failed", "needs_review", "not_graded"]
 OutcomeStatus = Literal["passed", "failed", "skipped", "error"]
@@ -45,6 +43,13 @@ class Outcome(Struct, forbid_unknown_fields=True):
         return self.message.partition("\n")[0] + (f" (line {self.line})" if self.line else "")
 
 
+class Remark(Struct, forbid_unknown_fields=True):
+    """Something in a script that an instructor may want to look at. It changes no status, points or exit code."""
+
+    line: int
+    text: str
+
+
 class Published(Struct, forbid_unknown_fields=True):
     """The object that `python -m grader check --json` prints."""
 
@@ -56,17 +61,12 @@ class Published(Struct, forbid_unknown_fields=True):
     max_score: Points
     seconds: Points
     checks: list[Outcome]
+    remarks: list[Remark] = []
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a Published report."""
     return msgspec.json.schema(Published)
-
-
-def first_failure(checks: Sequence[Outcome]) -> Outcome | None:
-    """Return the first outcome that failed; where none did, the first one that a person has to look at."""
-    wrong = [outcome for status in ("failed", "error") for outcome in checks if outcome.status == status]
-    return wrong[0] if wrong else None
 
 
 @dataclass
@@ -79,6 +79,7 @@ class Report:
     seconds: float = 0.0
     checks: list[Outcome] = field(default_factory=list)
     figure: str = field(default="", repr=False)  # that goes with the first failure, as SVG
+    remarks: list[Remark] = field(default_factory=list)  # for an instructor
 
     @property
     def score(self) -> float:
@@ -92,13 +93,16 @@ class Report:
 
     @property
     def first_failure(self) -> Outcome | None:
-        """See first_failure()."""
-        return first_failure(self.checks)
+        """The first outcome that failed; where none did, the first one that a person has to look at."""
+        wrong = [outcome for status in ("failed", "error") for outcome in self.checks if outcome.status == status]
+        return wrong[0] if wrong else None
 
     def published(self) -> dict[str, Any]:
         """Return the report as a Published object, of built-in types."""
         seconds = round(self.seconds, 2)
-        own = Published(1, self.step, self.file, self.status, self.score, self.max_score, seconds, self.checks)
+        own = Published(
+            1, self.step, self.file, self.status, self.score, self.max_score, seconds, self.checks, self.remarks
+        )
         return cast(dict[str, Any], msgspec.to_builtins(own))
 
     def to_json(self) -> str:
@@ -113,7 +117,7 @@ class Report:
             msgspec.ValidationError: it is not of that shape.
         """
         own = msgspec.convert(fields, Published)
-        return cls(own.step, own.file, own.status, own.seconds, own.checks)
+        return cls(own.step, own.file, own.status, own.seconds, own.checks, remarks=own.remarks)
 
     def require(self, step: int, check: str = "") -> None:
         """Raise NotYetError, which says what is missing, unless a step's check of this name, or each one, is passed."""
@@ -124,15 +128,3 @@ class Report:
         if missing or self.status == "needs_review":
             said = missing if missing and missing.status == "failed" else self.first_failure or missing
             raise NotYetError(f"{said.summary} {said.hint}" if said else "")
-
-    def print(self, console: Console) -> None:
-        """Write the report to a terminal."""
-        from grader.report import text
-
-        text.show(self, console)
-
-    def _repr_html_(self) -> str:
-        """Return the report for a notebook, with a figure where there is one."""
-        from grader.report import html
-
-        return html.page(self, self.figure)

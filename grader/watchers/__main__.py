@@ -1,4 +1,5 @@
-"""The program that the sandbox for hosts starts: it reads a grader.terms.job.Watch, and prints a grader.terms.facts.Result.
+"""The program that the sandbox for hosts starts: it reads a WatchJob, and prints a Result as msgpack: see
+grader.terms.job.
 
 python -m grader.watchers JOB CLOCK
 
@@ -7,29 +8,27 @@ nothing in the sandbox can change it.
 """
 
 import importlib
-import json
 import sys
 from pathlib import Path
 
 import msgspec
 
 from course.hosts import HostsError
-from grader.sandbox import limits
-from grader.sandbox import syscalls
-from grader.terms.job import Watch
+from grader.sandbox import limits, syscalls
+from grader.terms.job import WatchJob
 
 
 def main(job_file: Path, clock: Path) -> None:
     """Watch the script of a job on the hosts of one cluster."""
     limits.apply()
     syscalls.forbid()
-    job = msgspec.json.decode(job_file.read_bytes(), type=Watch)
+    job = msgspec.json.decode(job_file.read_bytes(), type=WatchJob)
     watcher = importlib.import_module(f"grader.watchers.{job.watcher}")
     try:
         seen = watcher.watch(job.scenario, job_file.with_name(job.name), clock)
     except HostsError as error:
         sys.exit(str(error))
-    json.dump(msgspec.to_builtins(seen), sys.stdout)
+    sys.stdout.buffer.write(msgspec.msgpack.encode(seen))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
+import msgspec
 import numpy as np
 import psutil
 
@@ -28,7 +29,8 @@ from course import hosts
 from course.hosts.cluster import Cluster
 from course.internal.reaper import Reaped
 from course.steps import SOLUTIONS
-from grader.terms.facts import EndedFor, Result
+from grader.terms.facts import EndedFor
+from grader.terms.job import Result
 from grader.terms.watched_facts import ElasticFacts, Logged, Presence
 from grader.watchers.clock import Clock
 
@@ -162,7 +164,9 @@ class _Watched:
         self.facts.commits = self._commits()
         with contextlib.suppress(Exception):  # the file may be none of Keras', and made to break its reader
             self.images.look(self.cluster.shared / "logs" / "model.keras", self.facts)
-        return Result(status, self.ended_for, "", self.printed.decode(errors="replace"), "", self.facts)
+        return Result(
+            status, self.ended_for, "", self.printed.decode(errors="replace"), "", msgspec.msgpack.encode(self.facts)
+        )
 
     @property
     def _over(self) -> bool:

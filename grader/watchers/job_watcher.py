@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from course import hosts
@@ -21,10 +22,10 @@ from course.hosts import slurm
 from course.hosts.cluster import HostsError
 from course.hosts.layout import HEAD
 from course.hosts.slurm import Job, Slurm
-from grader.terms.facts import EndedFor, Result
+from grader.terms.facts import EndedFor
+from grader.terms.job import Result
 from grader.terms.watched_facts import JobFacts, SeenRun, SeenTask
-from grader.watchers import mpi_program
-from grader.watchers import mpi_rank
+from grader.watchers import mpi_program, mpi_rank
 from grader.watchers.clock import Clock
 
 CHECKPOINTS, WORK = Path("/shared/the checkpoints"), Path("/shared/work")
@@ -185,7 +186,7 @@ class _Watched:
         printed = mpi_program.text(self.cluster.seen_from_outside(HEAD, Path(self.facts.output)))[-OUTPUT:]
         found = re.findall(r"run (\d{1,6}) of the job: (\w+)", printed)
         self.facts.printed = [int(run) for run, digest in found if digest in self.digests[int(run) : int(run) + 1]]
-        return Result(self.job.status, self.ended_for, "", printed, "", self.facts)
+        return Result(self.job.status, self.ended_for, "", printed, "", msgspec.msgpack.encode(self.facts))
 
     def _last_state(self) -> str:
         """Wait until the job has ended, and return its state; REQUEUED where it is in the queue once more."""

@@ -13,12 +13,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from course import hosts
 from course.hosts.cluster import Cluster
 from course.internal.reaper import Reaped
-from grader.terms.facts import EndedFor, Result
+from grader.terms.facts import EndedFor
+from grader.terms.job import Result
 from grader.terms.watched_facts import Launched, LaunchFacts
 from grader.watchers import mpi_program
 from grader.watchers.clock import Clock
@@ -175,7 +177,7 @@ class _Watched:
         printed = self.printed[self.told :].decode(errors="replace")
         self.facts.named = [host for host in self.scenario.slots if re.search(rf"\b{host}\b", printed)]
         shown = self.printed[-OUTPUT:].decode(errors="replace")
-        return Result(status, self.ended_for, "", shown, "", self.facts)
+        return Result(status, self.ended_for, "", shown, "", msgspec.msgpack.encode(self.facts))
 
     def _look(self) -> None:
         """Note ranks that were not seen before, once they have their data and have met the others."""

@@ -83,7 +83,7 @@ GREEDY = (
 LYING = (
     # What the next two files print is output like any other, and rank 0 alone may print.
     Hostile("prints a verdict", inside(f"print('''{FAKE}''')"), r'Rank 1 .*prints.*"status": "passed"'),
-    Hostile("prints a ready line", inside("print('{\"ready\": true}')\nprint('{\"topologies\": {}}')"), r'Rank 1 .*prints.*"ready": true'),
+    Hostile("prints a ready line", inside("print('{\"ready\": true}')\nprint('{\"clusters\": {}}')"), r'Rank 1 .*prints.*"ready": true'),
     # By chance, it stops Horovod, or spoils its own report alone.
     Hostile("writes to every pipe", inside(f"for fd in range(3, 200):\n    try:\n        os.write(fd, b'''{FAKE}''')\n    except OSError:\n        pass"), rf"{TIMEOUT}|leaves no report"),
     # A script that replaces what is not its own is ended there.

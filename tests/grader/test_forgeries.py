@@ -79,7 +79,7 @@ def test_reports_of_the_solution_sent_again_are_no_reports(secret, pool, tmp_pat
     ran = json.loads(expectations.of(step, clusters, pool, checks.of(3).facts).answer)
     recorded = {}
     for cluster in clusters:
-        for number, result in zip(cluster.numbers, ran["topologies"][cluster.name], strict=True):
+        for number, result in zip(cluster.numbers, ran["clusters"][cluster.name], strict=True):
             facts = json.dumps(result["facts"]).encode()
             recorded[f"{cluster.size} {cluster.slots} {number}"] = base64.b85encode(zlib.compress(facts, 9))
     assert all(zlib.decompress(base64.b85decode(each)) != b"null" for each in recorded.values())

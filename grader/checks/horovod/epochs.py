@@ -1,18 +1,17 @@
 """Checks of steps 5 and 6: what an epoch is on each rank."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from course.internal import stalls
-from grader.checks import ending, witnessed
-from grader.checks.horovod.fashion_mnist import COUNTED, EPOCHS, QUICK, VAL_BATCH, WHOLE, WITNESSED, part
+from grader.checks import ending
+from grader.checks.horovod.fashion_mnist import COUNTED, QUICK, VAL_BATCH, WHOLE, part
 from grader.checks.horovod.ranks import initialised
-from grader.checks.part import Finding
 from grader.checks.training import trained
-from grader.terms.facts import Epoch
-from grader.terms.job import BATCH
 from grader.reading.parsing import Source
+from grader.terms.clusters import BATCH
+from grader.terms.facts import Epoch
+from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import HorovodRank, HorovodRuns
 
 FULL = 3 / 4  # of an epoch's batches, in images: the last batch of a share may be smaller
@@ -36,7 +35,7 @@ def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     Counts batches and images of each epoch on each rank; to round up is as good as to round down.
     """
     no_steps = any("no steps" in rank.causes for rank in runs.ranks())
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         stop = trained(ranks) or _equal_steps(ranks, source)
         if stop:
             return stop
@@ -45,7 +44,7 @@ def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
                 finding = _training(rank, number, epoch, len(ranks), source)
                 if finding:
                     return replace(finding, explains=finding.explains or no_steps)
-    return _images(runs, source) or _unseen(runs, source) or _with_witness(runs)
+    return _images(runs, source) or _unseen(runs, source)
 
 
 @part.check(
@@ -66,7 +65,7 @@ def validation_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
 
 def shared_validation(runs: HorovodRuns, source: Source, passes: int) -> Finding | None:
     """Whether the ranks together make so many passes over the test set in an epoch."""
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         stop = trained(ranks)
         if stop:
             return stop
@@ -82,11 +81,6 @@ def shared_validation(runs: HorovodRuns, source: Source, passes: int) -> Finding
         if repeated:
             return repeated
     return None
-
-
-def _with_witness(runs: HorovodRuns) -> Finding | None:
-    """Whether the rank next to a witness took its share of steps; its own metrics stop it after one epoch or never."""
-    return witnessed.took_steps(runs, *_steps(WITNESSED[runs.draw].train_batches, 2), (1, EPOCHS))
 
 
 def _steps_line(ranks: list[HorovodRank], source: Source) -> int | None:
@@ -107,9 +101,9 @@ def _equal_steps(ranks: list[HorovodRank], source: Source) -> Finding | None:
         return None
     each = ", ".join(f"rank {number} takes {steps}" for number, steps in taken.items())
     return Finding(
-        f"The ranks take different numbers of steps per epoch ({ranks[0].topology}): {each}. Expected: the same number "
+        seen=f"The ranks take different numbers of steps per epoch ({ranks[0].cluster}): {each}. Expected: the same number "
         "on all ranks, or they deadlock.",
-        _steps_line(ranks, source),
+        line=_steps_line(ranks, source),
         explains=True,
     )
 
@@ -126,7 +120,7 @@ def _steps(batches: int, size: int) -> tuple[int, int]:
 
 def _no_epoch(rank: HorovodRank) -> Finding:
     """Say that a rank gets through no epoch, so that nothing can be seen of what comes at its end."""
-    return Finding(f"{rank.where} does not get to the end of an epoch.", rank.error_line, untold=True)
+    return Untold(seen=f"{rank.where} does not get to the end of an epoch.", line=rank.error_line)
 
 
 def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: Source) -> Finding | None:
@@ -141,17 +135,17 @@ def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int, source: S
     steps = max(epoch.steps, planned or 0) if cut_short else epoch.steps
     if not least <= steps <= most:
         return Finding(
-            f"{where} takes {_count(steps, 'step')} per epoch. Expected: {_from_to(least, most)}, its share of the "
+            seen=f"{where} takes {_count(steps, 'step')} per epoch. Expected: {_from_to(least, most)}, its share of the "
             f"{COUNTED.train_batches} batches of one pass over the training set.",
-            line,
+            line=line,
             explains=bool(rank.error),  # where data run out, a metric may be missing that the script relies on
         )
     few = bool(epoch.images) and not cut_short and len(epoch.images) < FULL * least * BATCH
     if few or len(epoch.images) > most * BATCH:
         return Finding(
-            f"{where} trains on {_count(len(epoch.images), 'image')}, in {_count(epoch.steps, 'step')}. Expected: "
+            seen=f"{where} trains on {_count(len(epoch.images), 'image')}, in {_count(epoch.steps, 'step')}. Expected: "
             f"{_from_to(least * BATCH, most * BATCH)}, its share of one pass over the training set.",
-            line,
+            line=line,
         )
     return None
 
@@ -163,9 +157,9 @@ def _validation(rank: HorovodRank, number: int, epoch: Epoch, size: int, source:
     steps = epoch.validation_steps
     if steps > most or (steps < least and not _cut_short(rank, number)):
         return Finding(
-            f"{where} takes {_count(steps, 'validation step')}. Expected: {_from_to(least, most)}, its share of the "
+            seen=f"{where} takes {_count(steps, 'validation step')}. Expected: {_from_to(least, most)}, its share of the "
             f"{passes * COUNTED.test_batches} batches of {PASSES[passes]} over the test set.",
-            source.line_of("validation_steps") or _steps_line([rank], source),
+            line=source.line_of("validation_steps") or _steps_line([rank], source),
             explains=bool(rank.error),
         )
     return None
@@ -178,14 +172,14 @@ def _validation_images(ranks: list[HorovodRank], source: Source) -> Finding | No
     for rank in ranks:
         epoch = rank.facts.fits[0].epochs[0]
         if epoch.validation_steps and not epoch.validation_images and not _cut_short(rank, 0):
-            message = f"Needs manual review: no images were seen to go into the validation of {rank.where}."
-            return Finding(message, source.line_of("validation_data"), unclear=True)
+            message = f"no images were seen to go into the validation of {rank.where}."
+            return Unclear(seen=message, line=source.line_of("validation_data"))
     if not images or len(images) < test_set or _different(images) >= FULL * test_set:
         return None
     return Finding(
-        f"All ranks together validate on {_different(images)} images ({ranks[0].topology}), again and again. Expected: "
+        seen=f"All ranks together validate on {_different(images)} images ({ranks[0].cluster}), again and again. Expected: "
         f"on all {test_set} of the test set.",
-        source.line_of("validation_data"),
+        line=source.line_of("validation_data"),
     )
 
 
@@ -198,20 +192,20 @@ def _from_to(least: int, most: int) -> str:
 
 
 def _images(runs: HorovodRuns, source: Source) -> Finding | None:
-    """Whether the ranks of each topology train on no more than one share together: on one alone that may be chance."""
+    """Whether the ranks of each cluster train on no more than one share together: on one alone that may be chance."""
     same = {}
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         shares = [rank.facts.fits[0].epochs[0].images for rank in ranks]
         if all(shares):
             images = [image for share in shares for image in share]
-            same[ranks[0].topology] = _different(images)
-            if same[ranks[0].topology] > _share(len(ranks)):
+            same[ranks[0].cluster] = _different(images)
+            if same[ranks[0].cluster] > _share(len(ranks)):
                 return None
-    for topology, number in same.items():
+    for cluster, number in same.items():
         return Finding(
-            f"All ranks train on the same {number} images ({topology}). Expected: together they see about the whole "
+            seen=f"All ranks train on the same {number} images ({cluster}). Expected: together they see about the whole "
             "training set, each in an order of its own.",
-            source.line_of("flow", "steps_per_epoch"),
+            line=source.line_of("flow", "steps_per_epoch"),
         )
     return None
 
@@ -222,8 +216,8 @@ def _unseen(runs: HorovodRuns, source: Source) -> Finding | None:
         for number, epoch in enumerate(rank.facts.fits[0].epochs):
             if epoch.steps and not epoch.images and not _cut_short(rank, number):
                 taken = _count(epoch.steps, "step")
-                message = f"Needs manual review: {rank.where} takes {taken}, and no images were seen to go into them."
-                return Finding(message, _steps_line([rank], source), unclear=True)
+                message = f"{rank.where} takes {taken}, and no images were seen to go into them."
+                return Unclear(seen=message, line=_steps_line([rank], source))
     return None
 
 
@@ -259,11 +253,11 @@ def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
     # Where a part of the ranks averages, its collectives meet others' of another kind.
     torn = any(rank.ended_for or (rank.error and "mismatch" in rank.causes) for rank in runs.ranks())
     unseen = None
-    for name, ranks in runs.topologies.items():
+    for name, ranks in runs.clusters.items():
         stop = trained(ranks)
         if stop:
             return stop
-        rights = expected.topologies[name]
+        rights = expected.clusters[name]
         needed = set.intersection(*(_metrics_read(right) for right in rights))
         readers = {callback for right in rights for _, callback, _, _ in right.facts.fits[0].reads}
         for rank in ranks:
@@ -272,29 +266,33 @@ def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
                 unseen = unseen or _no_epoch(rank)
             elif missing:
                 return Finding(
-                    f"{rank.where}: no callback reads {min(missing)} any more. Expected: one that can stop training.",
-                    source.line_of("StopAtAccuracy", "callbacks"),
+                    seen=f"{rank.where}: no callback reads {min(missing)} any more. Expected: one that can stop training.",
+                    line=source.line_of("StopAtAccuracy", "callbacks"),
                 )
             found = _reads(rank, ranks, readers, needed)
             if found:
-                return Finding(f"{rank.where}: {found}. Expected: the mean of all ranks'.", line, explains=torn)
+                return Finding(
+                    seen=f"{rank.where}: {found}. Expected: the mean of all ranks'.", line=line, explains=torn
+                )
         epochs = [len(rank.facts.fits[0].epochs) for rank in ranks]
         if len(set(epochs)) > 1:
-            return Finding(_stops(ranks, epochs), line)
+            return Finding(seen=_stops(ranks, epochs), line=line)
         ended = any(rank.error or rank.ended_for for rank in ranks)
         right = len(rights[0].facts.fits[0].epochs)
         if epochs[0] != right and not ended:
-            return Finding(f"The ranks stop after {epochs[0]} epochs ({ranks[0].topology}). Expected: {right}.", line)
+            return Finding(
+                seen=f"The ranks stop after {epochs[0]} epochs ({ranks[0].cluster}). Expected: {right}.", line=line
+            )
         apart = ending.deadlock(ranks) or ending.torn(ranks) or ""
         if stalls.METRICS in apart:
-            return Finding(apart, line, explains=True)
-    return unseen or witnessed.stopped(runs, line)
+            return Finding(seen=apart, line=line, explains=True)
+    return unseen
 
 
 def _stops(ranks: list[HorovodRank], epochs: list[int]) -> str:
     """Say after how many epochs each rank stops."""
     each = ", ".join(f"rank {rank.number} after {number}" for rank, number in zip(ranks, epochs, strict=True))
-    return f"The ranks stop after different numbers of epochs ({ranks[0].topology}): {each}. Expected: the same number."
+    return f"The ranks stop after different numbers of epochs ({ranks[0].cluster}): {each}. Expected: the same number."
 
 
 def _reads(rank: HorovodRank, ranks: list[HorovodRank], readers: set[str], needed: set[str]) -> str | None:

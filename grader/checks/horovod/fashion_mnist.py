@@ -5,22 +5,17 @@ from dataclasses import dataclass
 
 import msgspec
 
-from grader.checks import witnessed
-from grader.checks.part import DRAWS, Part
+from grader.checks.part import Part
 from grader.checks.training import CLUSTERS
+from grader.terms.clusters import BATCH, AnyCluster, Fresh, flags
 from grader.terms.facts import HorovodFacts
-from grader.terms.job import BATCH, Topology, Witness, flags
 
 part = Part("fashion_mnist.py", "fashion_mnist_solution.py", HorovodFacts)
 
 # The host has a GPU less than it has ranks, and only one check knows how they have to end.
-SHORT_OF_GPUS = Topology("short-of-gpus", "3 ranks on one host with 2 GPUs", 1, 3, 2, reserved=True)
+SHORT_OF_GPUS = Fresh("short-of-gpus", "3 ranks on one host with 2 GPUs", 1, 3, 2, reserved=True)
 
-# With a witness: the rank's own metrics reach the target at once, and no more after that, so they would stop it after
-# one epoch or never. The mean of the metrics says something else: see grader.witness.rank, grader.sandboxed.callbacks.
-EPOCHS, TARGET = 4, 0.9
 VAL_BATCH = 2 * BATCH  # neither the size of a training batch nor the number of passes
-WITH_WITNESS = Topology(witnessed.NAME, "on the second of 2 hosts", 2, 1, 1, reserved=True, witness=Witness(0, first=2))
 
 # Depths of the network. With a block in each group, all lines of the program are run, and one cluster is enough for
 # that: what ranks do together is the same in a network without blocks, and takes a third of the time.
@@ -35,7 +30,7 @@ class TrainingSize:
     test_batches: int
     epochs: int
 
-    def clusters(self, whole: "Arguments", quick: "Arguments") -> tuple[Topology, ...]:
+    def clusters(self, whole: "Arguments", quick: "Arguments") -> tuple[AnyCluster, ...]:
         """Return the clusters, with a program's arguments for this.
 
         Args:
@@ -44,7 +39,7 @@ class TrainingSize:
         """
         arguments = whole(self, 1), quick(self, self.epochs), quick(self, 1), quick(self, 1)
         own = zip((*CLUSTERS, SHORT_OF_GPUS), arguments, strict=True)
-        return *(msgspec.structs.replace(cluster, arguments=each) for cluster, each in own), WITH_WITNESS
+        return tuple(msgspec.structs.replace(cluster, arguments=each) for cluster, each in own)
 
 
 Arguments = Callable[[TrainingSize, int], tuple[str, ...]]  # of a size and a number of epochs
@@ -64,19 +59,9 @@ def arguments(**own: object) -> Arguments:
 
 WHOLE, QUICK = (arguments(depth=depth, widen_factor=1) for depth in (ONE_BLOCK, NO_BLOCKS))
 
-WITNESSED = [TrainingSize(batches, 2, EPOCHS) for batches in range(5, 5 + DRAWS)]
 # Each batch takes its time, and a share for three ranks is something.
 FEW = TrainingSize(4, 3, 2)
 # Where batches are counted: however a share is rounded, one for two ranks is none for three, one of the training set is
 # none of the test set, also not of several passes, and one of a share is still something. More epochs than ranks, so
 # that data that end after one pass show.
 COUNTED = TrainingSize(8, 6, 3)
-
-
-def vary(cluster: Topology, draw: int) -> Topology:
-    """Return the cluster with a witness as it is in the run of this number."""
-    arguments = QUICK(WITNESSED[draw], EPOCHS) + flags(target_accuracy=TARGET, patience=1)
-    return msgspec.structs.replace(cluster, arguments=arguments)
-
-
-part.vary = vary

@@ -3,13 +3,12 @@
 import ast
 import re
 
-from grader.checks import witnessed
 from grader.checks.horovod.fashion_mnist import FEW, QUICK, SHORT_OF_GPUS, WHOLE, part
 from grader.checks.output import own_errors
-from grader.checks.part import Finding
 from grader.checks.training import trained
-from grader.terms.facts import ARGUMENTS
 from grader.reading.parsing import Source
+from grader.terms.facts import ARGUMENTS
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import HorovodRank, HorovodRuns
 
 # Where these are missing, it is for the steps that bring them to say so.
@@ -39,18 +38,18 @@ def initialised(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
         order = rank.facts.order
         if "init" not in order:
             if rank.error and "model" not in order:
-                return Finding(f"{rank.where} ends before Horovod is initialised.", rank.error_line, untold=True)
+                return Untold(seen=f"{rank.where} ends before Horovod is initialised.", line=rank.error_line)
             return Finding(
-                f"{rank.where} never initialises Horovod, so it knows of no other rank. Expected: every rank does, "
+                seen=f"{rank.where} never initialises Horovod, so it knows of no other rank. Expected: every rank does, "
                 "before the model is built.",
-                source.line_of("init"),
+                line=source.line_of("init"),
             )
         if "model" in order and order.index("init") > order.index("model"):
             return Finding(
-                f"{rank.where} initialises Horovod only after the model is built. Expected: before.",
-                rank.facts.lines.get("init"),
+                seen=f"{rank.where} initialises Horovod only after the model is built. Expected: before.",
+                line=rank.facts.lines.get("init"),
             )
-    return witnessed.met(runs)
+    return None
 
 
 @part.check(
@@ -71,12 +70,12 @@ def pinned(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding 
     for rank, right in _with_gpus(runs, expected):
         if _takes_missing_gpu(rank, source):
             expects = f"Expected: it takes {_gpus(right.facts.gpus)}, by its local rank."
-            return Finding(f"{rank.where} fails: {rank.error}. {expects}", rank.error_line, explains=True)
+            return Finding(seen=f"{rank.where} fails: {rank.error}. {expects}", line=rank.error_line, explains=True)
     for rank, right in _with_gpus(runs, expected):
         seen, should = _gpus(rank.facts.gpus), _gpus(right.facts.gpus)
         if "model" in rank.facts.order and rank.facts.gpus != right.facts.gpus:
             line = rank.facts.lines.get("gpu") or source.line_of("set_visible_devices", "CUDA_VISIBLE_DEVICES")
-            return Finding(f"{rank.where} can see {seen}. Expected: {should}, by its local rank.", line)
+            return Finding(seen=f"{rank.where} can see {seen}. Expected: {should}, by its local rank.", line=line)
     return _modelless(runs, expected)
 
 
@@ -98,10 +97,10 @@ def memory_grows(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
         if "model" in rank.facts.order and not set(rank.facts.gpus) <= set(rank.facts.memory_growth):
             line = source.line_of("set_memory_growth") or rank.facts.lines.get("gpu")
             what = f"{rank.where} takes all memory of {_gpus(rank.facts.gpus)} at once"
-            return Finding(f"{what}. Expected: memory growth.", line)
+            return Finding(seen=f"{what}. Expected: memory growth.", line=line)
     blind = next((rank for rank, _ in _with_gpus(runs, expected) if not rank.facts.gpus), None)
     if blind and "model" in blind.facts.order:
-        return Finding(f"{blind.where} can see no GPU.", untold=True)
+        return Untold(seen=f"{blind.where} can see no GPU.")
     return _modelless(runs, expected)
 
 
@@ -115,20 +114,20 @@ def memory_grows(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
 )
 def without_gpus(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """The program runs on a host without GPUs, too."""
-    for name, ranks in runs.topologies.items():
-        if expected.topologies[name][0].facts.gpus:
+    for name, ranks in runs.clusters.items():
+        if expected.clusters[name][0].facts.gpus:
             continue
         for rank in ranks:
             if "model" not in rank.facts.order:
                 if rank.ended_for:
-                    return Finding(f"{rank.where} had to be ended before it builds a model.", untold=True)
+                    return Untold(seen=f"{rank.where} had to be ended before it builds a model.")
                 for other, _ in _with_gpus(runs, expected):
                     if "model" not in other.facts.order:  # so that is not for want of a GPU
-                        return Finding(f"{other.where} ends before it builds a model.", other.error_line, untold=True)
+                        return Untold(seen=f"{other.where} ends before it builds a model.", line=other.error_line)
                 return Finding(
-                    f"{rank.where} builds no model: {rank.error or 'it ends before'}. Expected: the program runs there "
+                    seen=f"{rank.where} builds no model: {rank.error or 'it ends before'}. Expected: the program runs there "
                     "as it does on hosts with GPUs.",
-                    rank.error_line or rank.facts.lines.get("exit"),
+                    line=rank.error_line or rank.facts.lines.get("exit"),
                     explains=True,
                 )
     return None
@@ -149,9 +148,7 @@ def enough_gpus(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
     """
     ranks = runs.reserved.get(SHORT_OF_GPUS.name, [])
     if not ranks:
-        return Finding(
-            f"Not run on {SHORT_OF_GPUS.description}, since the program had to be ended before.", untold=True
-        )
+        return Untold(seen=f"Not run on {SHORT_OF_GPUS.description}, since the program had to be ended before.")
     refusal = next((rank for rank in ranks if _refuses(rank, source)), None)
     if not refusal:
         return _goes_on(ranks, source)
@@ -162,9 +159,9 @@ def enough_gpus(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
         message = (
             f"{wrong.where} ends: {wrong.error}. Expected: it trains, as its host has a GPU for each of its ranks."
         )
-        return Finding(message, wrong.error_line, explains=True)
+        return Finding(seen=message, line=wrong.error_line, explains=True)
     if wrong:  # it ends everywhere, whatever GPUs there are
-        return Finding(f"{wrong.where} ends before it is known how many GPUs there are.", wrong.error_line, untold=True)
+        return Untold(seen=f"{wrong.where} ends before it is known how many GPUs there are.", line=wrong.error_line)
     return None
 
 
@@ -194,7 +191,9 @@ def _goes_on(ranks: list[HorovodRank], source: Source) -> Finding:
     else:
         silently = " and no message" if last.exit else ", as after success"
         what, line = f"{last.where} ends with exit status {last.exit}{silently}", last.facts.lines.get("exit")
-    return Finding(f"{what}. Expected: an error with a message of its own, that the host has too few GPUs.", line)
+    return Finding(
+        seen=f"{what}. Expected: an error with a message of its own, that the host has too few GPUs.", line=line
+    )
 
 
 def _takes_missing_gpu(rank: HorovodRank, source: Source) -> bool:
@@ -219,7 +218,7 @@ def _modelless(runs: HorovodRuns, expected: HorovodRuns) -> Finding | None:
     """Say which rank on a host with GPUs builds no model, so that nothing can be seen of its GPU."""
     for rank, _ in _with_gpus(runs, expected):
         if "model" not in rank.facts.order and (rank.error or rank.ended_for or not rank.number):
-            return Finding(f"{rank.where} ends before it builds a model.", rank.error_line, untold=True)
+            return Untold(seen=f"{rank.where} ends before it builds a model.", line=rank.error_line)
     return None  # a rank that ends by itself while rank 0 continues is step 2's
 
 
@@ -249,7 +248,9 @@ def rank_0_reports(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
             cut_short = (rank.error or rank.ended_for) and not rank.facts.fits[0].epochs[1:]
             if not rank.facts.fits[0].verbose or not (rank.stdout.strip() or cut_short):
                 line = source.line_of("verbose")
-                return Finding(f"{rank.where} reports nothing. Expected: the progress of training, on rank 0.", line)
+                return Finding(
+                    seen=f"{rank.where} reports nothing. Expected: the progress of training, on rank 0.", line=line
+                )
     return None
 
 
@@ -272,7 +273,7 @@ def others_are_silent(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
             line = _line_of_output(rank, source)
             shown = said.splitlines()[0].split("\r")[-1].replace("\b", "").strip()
             shown = re.sub(r"\d[\d.]*", "#", shown.split(" - ETA")[0])[:80]  # times differ from one run to the next
-            return Finding(f"{rank.where} prints too: “{shown}”. Expected: rank 0 alone reports.", line)
+            return Finding(seen=f"{rank.where} prints too: “{shown}”. Expected: rank 0 alone reports.", line=line)
     for rank in runs.ranks():
         if rank.number and (rank.error or rank.ended_for) and trained([rank]):
             return trained([rank])
@@ -288,8 +289,8 @@ def others_are_silent(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
 )
 def same_work(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """All ranks do the same work, and rank 0 alone writes logs."""
-    for name, ranks in runs.topologies.items():
-        for rank, right in zip(ranks[1:], expected.topologies[name][1:], strict=False):
+    for name, ranks in runs.clusters.items():
+        for rank, right in zip(ranks[1:], expected.clusters[name][1:], strict=False):
             finding = _differs(ranks[0], rank, right, source)
             if finding:
                 return finding
@@ -309,7 +310,9 @@ def _differs(zero: HorovodRank, rank: HorovodRank, right: HorovodRank, source: S
     cut_short = rank.error or zero.error or rank.ended_for
     if not (rank.facts.fits or cut_short) and zero.facts.fits:
         message = f"{rank.where} ends without training. Expected: all ranks train, and rank 0 alone reports."
-        return Finding(message, rank.facts.lines.get("exit") or source.line_of("epochs", "fit"), explains=True)
+        return Finding(
+            seen=message, line=rank.facts.lines.get("exit") or source.line_of("epochs", "fit"), explains=True
+        )
     if not (rank.facts.fits and zero.facts.fits):
         return None
     own, first, should = rank.facts.fits[0], zero.facts.fits[0], right.facts.fits[0]
@@ -319,20 +322,22 @@ def _differs(zero: HorovodRank, rank: HorovodRank, right: HorovodRank, source: S
     for callback in should.callbacks:
         if callback in first.callbacks and callback not in own.callbacks and callback not in of_others:
             message = f"{rank.where} trains without {callback}, which rank 0 has. Expected: on all ranks, as before."
-            return Finding(message, source.line_of(callback, "callbacks"))
+            return Finding(seen=message, line=source.line_of(callback, "callbacks"))
     # From step 5 on, it is for that step to say so.
     if own.steps_per_epoch != first.steps_per_epoch and should.steps_per_epoch == FEW.train_batches and not cut_short:
         message = f"{rank.where} has steps_per_epoch={own.steps_per_epoch}, and rank 0 {first.steps_per_epoch}."
-        return Finding(f"{message} Expected: all ranks do the same work.", source.line_of("steps_per_epoch", "fit"))
+        return Finding(
+            seen=f"{message} Expected: all ranks do the same work.", line=source.line_of("steps_per_epoch", "fit")
+        )
     for one, fit in ((zero, first), (rank, own)):
         if len(fit.epochs) != len(should.epochs) and METRIC_AVERAGE not in should.callbacks and not cut_short:
             message = f"{one.where} trains for another number of epochs in model.fit: {len(fit.epochs)}. Expected: "
-            return Finding(f"{message}{len(should.epochs)}, on all ranks.", source.line_of("epochs", "fit"))
+            return Finding(seen=f"{message}{len(should.epochs)}, on all ranks.", line=source.line_of("epochs", "fit"))
     if own.log_dirs:
         message = f"{rank.where} writes TensorBoard's logs, too. Expected: rank 0 alone does."
-        return Finding(message, source.line_of("TensorBoard"))
+        return Finding(seen=message, line=source.line_of("TensorBoard"))
     validates = [any(epoch.validation_steps for epoch in fit.epochs) for fit in (first, own)]
     if validates == [True, False] and not cut_short:
         message = f"{rank.where} never validates, and rank 0 does. Expected: all ranks do the same work."
-        return Finding(message, source.line_of("validation_data", "fit"))
+        return Finding(seen=message, line=source.line_of("validation_data", "fit"))
     return None

@@ -4,13 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from course.internal import stalls
-from grader.checks import ending, witnessed
+from grader.checks import ending
 from grader.checks.horovod.fashion_mnist import part
 from grader.checks.horovod.ranks import initialised
-from grader.checks.part import Finding
 from grader.checks.training import close, hardly_communicated, same_loss, trained
-from grader.terms.facts import Batch, Fit
 from grader.reading.parsing import Source
+from grader.terms.facts import Batch, Fit
+from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import HorovodRank, HorovodRuns
 
 BROADCAST = "BroadcastGlobalVariablesCallback"
@@ -30,8 +30,7 @@ def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
 
     Compares what each rank adds to its weights with the gradients that the ranks computed by themselves.
     """
-    rates = {batch.rate for rank in expected.ranks() for batch in rank.facts.fits[0].batches}
-    return averaged(runs, expected, source) or witnessed.applies_means(runs, expected, rates)
+    return averaged(runs, expected, source)
 
 
 def averaged(runs: HorovodRuns, expected: HorovodRuns, source: Source, any_rate: bool = False) -> Finding | None:
@@ -44,11 +43,11 @@ def averaged(runs: HorovodRuns, expected: HorovodRuns, source: Source, any_rate:
         any_rate: whether the script may choose its learning rate.
     """
     line = source.line_of("DistributedOptimizer", "opt", "compile")
-    for name, ranks in runs.topologies.items():
+    for name, ranks in runs.clusters.items():
         stop = trained(ranks)
         if stop:
             return stop
-        right = expected.topologies[name][0].facts.fits[0]
+        right = expected.clusters[name][0].facts.fits[0]
         for rank in ranks:
             finding = _optimizer(rank.facts.fits[0], right, source, any_rate)
             if finding:
@@ -57,16 +56,14 @@ def averaged(runs: HorovodRuns, expected: HorovodRuns, source: Source, any_rate:
         for number in range(min(batches, len(right.batches))):
             batch = [rank.facts.fits[0].batches[number] for rank in ranks]
             if any(entry.local is None or entry.before is None for entry in batch):
-                return Finding(
-                    "No gradient was computed in a training step, as far as can be seen.", line, unclear=True
-                )
+                return Unclear(seen="No gradient was computed in a training step, as far as can be seen.", line=line)
             rate = batch[0].rate if any_rate else right.batches[number].rate
-            finding = _batch(ranks[0].topology, batch, right.batches[number], rate, line)
+            finding = _batch(ranks[0].cluster, batch, right.batches[number], rate, line)
             if finding:
                 return finding
         if not any(map(_differ, zip(*(rank.facts.fits[0].batches for rank in ranks), strict=False), right.batches)):
-            message = f"All ranks compute the same gradients ({ranks[0].topology}), so nothing shows that they average."
-            return Finding(f"Needs manual review. {message}", line, unclear=True)
+            message = f"All ranks compute the same gradients ({ranks[0].cluster}), so nothing shows that they average."
+            return Unclear(seen=f"{message}", line=line)
     return hardly_communicated(runs, expected, line)
 
 
@@ -75,21 +72,21 @@ def _optimizer(fit: Fit, right: Fit, source: Source, any_rate: bool) -> Finding 
     own, should = fit.optimizer, right.optimizer
     if fit.values < right.values:
         return Finding(
-            f"The model trains {fit.values} values. Expected: {right.values}, all of it, as before.",
-            source.line_of("trainable", "model"),
+            seen=f"The model trains {fit.values} values. Expected: {right.values}, all of it, as before.",
+            line=source.line_of("trainable", "model"),
         )
     free = {"learning_rate"} if any_rate else set()
     different = [key for key in should if key in own and own[key] != should[key] and key not in free]
     if different:
         return Finding(
-            f"The optimizer's {different[0]} is {own[different[0]]}. Expected: {should[different[0]]}, as before.",
-            source.line_of("opt"),
+            seen=f"The optimizer's {different[0]} is {own[different[0]]}. Expected: {should[different[0]]}, as before.",
+            line=source.line_of("opt"),
         )
     if fit.loss_weights not in ([], [1.0], right.loss_weights):
         return Finding(
-            f"The loss is weighted with {fit.loss_weights[0]:g}. Expected: as before. The mean of the gradients is "
+            seen=f"The loss is weighted with {fit.loss_weights[0]:g}. Expected: as before. The mean of the gradients is "
             "divided by the number of ranks already.",
-            source.line_of("loss_weights"),
+            line=source.line_of("loss_weights"),
         )
     return same_loss(fit, right, source)
 
@@ -111,18 +108,20 @@ def _batch(where: str, batch: list[Batch], right: Batch, rate: float, line: int 
     for number, entry in enumerate(batch):
         if abs(entry.rate - rate) > 1e-6 * rate:
             message = f"The learning rate of rank {number} is {entry.rate:g} ({where})."
-            return Finding(f"{message} Expected: {rate:g}, as before.", line)
+            return Finding(seen=f"{message} Expected: {rate:g}, as before.", line=line)
     if all(same(own, -rate * gradient) for own, gradient in zip(update, local, strict=True)):
         return Finding(
-            f"Each rank applies its own gradient alone ({where}). Expected: the mean of all ranks' gradients.",
-            line,
+            seen=f"Each rank applies its own gradient alone ({where}). Expected: the mean of all ranks' gradients.",
+            line=line,
         )
     if all(same(own, total) for own in update):
-        return Finding(f"The ranks apply the sum of their gradients ({where}). Expected: their mean.", line)
+        return Finding(seen=f"The ranks apply the sum of their gradients ({where}). Expected: their mean.", line=line)
     if all(same(own, update[0]) for own in update):
         message = f"The ranks apply the same update, but not the mean of their gradients ({where})."
-        return Finding(f"{message} Expected: the mean, times the learning rate.", line)
-    return Finding(f"The ranks apply different updates ({where}). Expected: the mean of all gradients on each.", line)
+        return Finding(seen=f"{message} Expected: the mean, times the learning rate.", line=line)
+    return Finding(
+        seen=f"The ranks apply different updates ({where}). Expected: the mean of all gradients on each.", line=line
+    )
 
 
 def _differ(batch: tuple[Batch, ...], right: Batch) -> bool:
@@ -146,13 +145,8 @@ def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
 
     Compares weights and the optimizer's variables after each batch with rank 0's.
     """
-    return alike(runs, expected, source) or witnessed.took_weights(runs)
-
-
-def alike(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """Whether all ranks hold the weights of rank 0 from the end of the first batch on, as they report."""
-    for name, ranks in runs.topologies.items():
-        rights = expected.topologies[name][0].facts.fits[0].batches
+    for name, ranks in runs.clusters.items():
+        rights = expected.clusters[name][0].facts.fits[0].batches
         stop = trained(ranks) or _first_batch(ranks, source)
         if stop:
             return stop
@@ -163,14 +157,14 @@ def alike(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding |
                 if own.after is None or first.after is None:
                     break
                 if not close(own.after, first.after, right.after):
-                    return Finding(_why_apart(runs, rank.where, number, source), _broadcast_line(source))
+                    return Finding(seen=_why_apart(runs, rank.where, number, source), line=_broadcast_line(source))
                 if not close(own.slots, first.slots, right.slots):
                     message = f"{rank.where} has the weights of rank 0, but not its optimizer's variables."
-                    return Finding(f"{message} Expected: both, by the broadcast.", _broadcast_line(source))
+                    return Finding(seen=f"{message} Expected: both, by the broadcast.", line=_broadcast_line(source))
         if not _root_is_zero(ranks, rights[0]):
             return Finding(
-                f"All ranks hold the same weights, but not those of rank 0 ({ranks[0].topology}). Expected: rank 0's.",
-                _broadcast_line(source),
+                seen=f"All ranks hold the same weights, but not those of rank 0 ({ranks[0].cluster}). Expected: rank 0's.",
+                line=_broadcast_line(source),
             )
     return None
 
@@ -182,7 +176,7 @@ def _first_batch(ranks: list[HorovodRank], source: Source) -> Finding | None:
         return None
     apart = ending.deadlock(ranks) or ending.torn(ranks)
     if apart:
-        return Finding(apart, _broadcast_line(source), explains=True)
+        return Finding(seen=apart, line=_broadcast_line(source), explains=True)
     first = sorted(stopped, key=lambda rank: not rank.collective)[0]
     if first.collective:
         error = (
@@ -190,9 +184,9 @@ def _first_batch(ranks: list[HorovodRank], source: Source) -> Finding | None:
         )  # without TensorFlow's name of the operation
         message = f"{first.where} fails in {stalls.in_words(first.collective)} after the first batch: {error}."
         message += " Expected: every rank takes part in one broadcast, of rank 0's weights."
-        return Finding(message, _broadcast_line(source), explains=True)
+        return Finding(seen=message, line=_broadcast_line(source), explains=True)
     message = f"{first.where} does not get past the first batch."
-    return Finding(message, first.error_line, untold=True)
+    return Untold(seen=message, line=first.error_line)
 
 
 def _broadcast_line(source: Source) -> int | None:

@@ -3,11 +3,10 @@
 from grader.checks.multi_worker.mnist_multi_worker import part
 from grader.checks.multi_worker.workers import count, in_scope, low, strategy_first, trainings, untrained
 from grader.checks.output import own_errors
-from grader.checks.part import Finding
-from grader.terms.facts import TaskFit
-from grader.terms.job import BATCH
 from grader.reading.parsing import Source
-from grader.runner.synthetic_data import FASHION_MNIST
+from grader.terms.clusters import BATCH, FASHION_MNIST
+from grader.terms.facts import TaskFit
+from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import TaskRank, TaskRuns
 
 HELD_OUT = FASHION_MNIST // 6  # images, for validation
@@ -33,9 +32,9 @@ def global_batch(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
         for batch in fit.images[: TRAIN // (BATCH * len(workers))]:
             if len(batch) != BATCH:
                 return Finding(
-                    f"{rank.where} takes {count(len(batch), 'image')} per step. Expected: {BATCH}, its own "
+                    seen=f"{rank.where} takes {count(len(batch), 'image')} per step. Expected: {BATCH}, its own "
                     f"--batch-size, of the {BATCH * len(workers)} of all workers.",
-                    source.line_of("batch_size", "batch"),
+                    line=source.line_of("batch_size", "batch"),
                 )
     return None
 
@@ -44,9 +43,9 @@ def _unseen_images(rank: TaskRank, fit: TaskFit, source: Source) -> Finding | No
     """Return a Finding where steps were made that no images were seen to go into."""
     if len(fit.images) >= sum(fit.epochs):
         return None
-    message = f"Needs manual review: {low(rank)} ({rank.topology}) makes {count(sum(fit.epochs), 'step')}, and images "
+    message = f"{low(rank)} ({rank.cluster}) makes {count(sum(fit.epochs), 'step')}, and images "
     line = source.line_of("make_train_function", "train_step", "fit")
-    return Finding(f"{message}were seen to go into {len(fit.images)} of them.", line, unclear=True)
+    return Unclear(seen=f"{message}were seen to go into {len(fit.images)} of them.", line=line)
 
 
 @part.check(
@@ -72,8 +71,8 @@ def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
             else:
                 continue
             return Finding(
-                f"{what}. Expected: each worker on its own part of every batch.",
-                source.line_of("auto_shard_policy", "with_options", "from_tensor_slices"),
+                seen=f"{what}. Expected: each worker on its own part of every batch.",
+                line=source.line_of("auto_shard_policy", "with_options", "from_tensor_slices"),
             )
         images = _first_epoch(fit)
         share = -(-TRAIN // len(workers))
@@ -83,10 +82,10 @@ def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         part = seen <= share or fit.sharded
         if fit.divided and part and len(set(images)) < len(images):
             return Finding(
-                f"{rank.where}: the images are shared out twice. The script leaves this worker {share} of {TRAIN}, and "
+                seen=f"{rank.where}: the images are shared out twice. The script leaves this worker {share} of {TRAIN}, and "
                 f"the strategy takes a part of these again: in epoch 1, {len(set(images))} different images fill "
                 f"{len(images)} places. Expected: shared out once, by the strategy or by the script.",
-                source.line_of("shard", "auto_shard_policy", "from_tensor_slices"),
+                line=source.line_of("shard", "auto_shard_policy", "from_tensor_slices"),
             )
     return None
 
@@ -104,7 +103,7 @@ def steps(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         finding = _training_steps(rank, fit, BATCH * len(workers), source)
         if finding:
             return finding
-    for workers in runs.topologies.values():
+    for workers in runs.clusters.values():
         finding = _validation_steps(workers, source)
         if finding:
             return finding
@@ -117,9 +116,9 @@ def _training_steps(rank: TaskRank, fit: TaskFit, full: int, source: Source) -> 
         if made not in right:
             end = " The data end: do they repeat?" if number and made < min(right) else ""
             return Finding(
-                f"{rank.where} makes {count(made, 'step')} in epoch {number + 1}. Expected: {min(right)}, for {TRAIN} "
+                seen=f"{rank.where} makes {count(made, 'step')} in epoch {number + 1}. Expected: {min(right)}, for {TRAIN} "
                 f"images that are not held out, {full} per step.{end}",
-                source.line_of("repeat" if end else "steps_per_epoch", "steps_per_epoch"),
+                line=source.line_of("repeat" if end else "steps_per_epoch", "steps_per_epoch"),
             )
     return None
 
@@ -132,17 +131,17 @@ def _validation_steps(workers: list[TaskRank], source: Source) -> Finding | None
         both = len(held_out & {image for batch in fit.images for image in batch})
         if both:
             message = f"{rank.where} trains on {count(both, 'image')} that the workers validate on."
-            return Finding(f"{message} Expected: no image that is held out.", source.line_of("held_out"))
+            return Finding(seen=f"{message} Expected: no image that is held out.", line=source.line_of("held_out"))
     if not fits[0].epochs:
         return None  # `restored` says that no epoch is left to train for
     epochs = len(fits[0].epochs)
     validated = sum(len(batch) for fit in fits for batch in fit.validation_images) / epochs
     if not HELD_OUT // full * full <= validated <= -(-HELD_OUT // full) * full:
         return Finding(
-            f"All workers ({workers[0].topology}) together validate on {count(round(validated), 'image')} per epoch, "
+            seen=f"All workers ({workers[0].cluster}) together validate on {count(round(validated), 'image')} per epoch, "
             f"each counted as often as it is used. Expected: about {HELD_OUT}, the number held out: "
             f"{count(HELD_OUT // full, 'step')} of {full}.",
-            line,
+            line=line,
         )
     return None
 
@@ -157,7 +156,7 @@ def _validation_steps(workers: list[TaskRank], source: Source) -> Finding | None
 def restored(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Started again, every worker loads the newest checkpoint and continues from its step"""
     line = source.line_of("load_weights", "latest_checkpoint", "make_or_restore_model", "scope")
-    every = runs.topologies | runs.reserved
+    every = runs.clusters | runs.reserved
     started = [ranks for ranks in every.values() if any(rank.found.checkpoint for rank in ranks)]
     for workers in started:
         for rank in workers:
@@ -165,37 +164,37 @@ def restored(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
             entered = rank.facts.fits[0].entered if rank.facts.fits else None
             if found and entered and entered.iterations != found.iterations:
                 return Finding(
-                    f"{rank.where}, started again, begins with {count(entered.iterations, 'step')} behind it. "
+                    seen=f"{rank.where}, started again, begins with {count(entered.iterations, 'step')} behind it. "
                     f"Expected: {found.iterations}, those of the newest checkpoint in --log-dir/checkpoints, on every "
                     "worker.",
-                    line,
+                    line=line,
                     explains=True,
                 )
             if found and rank.facts.fits and not rank.facts.fits[0].found:
                 return Finding(
-                    f"{rank.where}, started again, begins with weights that are in no checkpoint or backup below "
+                    seen=f"{rank.where}, started again, begins with weights that are in no checkpoint or backup below "
                     "--log-dir. Expected: those of the newest.",
-                    line,
+                    line=line,
                 )
     unseen = untrained(runs)
     if unseen:
         return unseen
     if not started and runs.reserved:
-        return Finding("Not checked: the killed workers leave no checkpoint that could be loaded.", untold=True)
+        return Untold(seen="the killed workers leave no checkpoint that could be loaded.")
     if not started:
-        first = next(iter(runs.topologies.values()))[0]
+        first = next(iter(runs.clusters.values()))[0]
         return Finding(
-            f"{first.where} leaves no checkpoint in --log-dir/checkpoints that tf.train.latest_checkpoint finds, so "
+            seen=f"{first.where} leaves no checkpoint in --log-dir/checkpoints that tf.train.latest_checkpoint finds, so "
             "no worker can continue from one. Expected: weights saved there after each epoch.",
-            source.line_of("ModelCheckpoint", "callbacks"),
+            line=source.line_of("ModelCheckpoint", "callbacks"),
         )
     return _epochs(runs, expected, source)
 
 
 def _epochs(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Whether training stops at the epoch that --epochs names, the epochs before a checkpoint included."""
-    for name, workers in runs.topologies.items():
-        right = expected.topologies[name][0].facts.fits[0]
+    for name, workers in runs.clusters.items():
+        right = expected.clusters[name][0].facts.fits[0]
         last = len(right.epochs) + _epochs_behind(right)
         for rank in workers:
             fit = rank.facts.fits[0]
@@ -203,9 +202,9 @@ def _epochs(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
             if len(fit.epochs) != last - behind:
                 more = f", with {count(behind, 'epoch')} behind it" if behind else ""
                 return Finding(
-                    f"{rank.where} trains for {count(len(fit.epochs), 'epoch')}. Expected: {last - behind}, since "
+                    seen=f"{rank.where} trains for {count(len(fit.epochs), 'epoch')}. Expected: {last - behind}, since "
                     f"--epochs is {last}{more}.",
-                    source.line_of(*(["initial_epoch"] if behind else []), "epochs", "fit"),
+                    line=source.line_of(*(["initial_epoch"] if behind else []), "epochs", "fit"),
                 )
     return None
 
@@ -229,13 +228,15 @@ def chief_reports(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding
         printed = rank.stdout.strip() or ("" if rank.error else own_errors(rank))
         if rank.number and printed:
             first = printed.splitlines()[0][:80]
-            return Finding(f"{rank.where} prints “{first}”. Expected: only worker 0, the chief, reports.", line)
+            return Finding(
+                seen=f"{rank.where} prints “{first}”. Expected: only worker 0, the chief, reports.", line=line
+            )
     unseen = untrained(runs)
     if unseen:
         return unseen
     for rank in runs.ranks():
         if not rank.number and not rank.stdout.strip():
-            return Finding(f"{rank.where}, the chief, prints nothing. Expected: it reports.", line)
+            return Finding(seen=f"{rank.where}, the chief, prints nothing. Expected: it reports.", line=line)
     return None
 
 

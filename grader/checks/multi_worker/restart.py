@@ -5,11 +5,11 @@ from pathlib import Path
 
 from grader.checks.multi_worker.mnist_multi_worker import DIES_AFTER, KILLED, RESTARTED, SAVE_FREQ, THREE, part
 from grader.checks.multi_worker.workers import in_scope, low, not_seen, strategy_first
-from grader.checks.part import Finding
 from grader.checks.training import close
-from grader.terms.facts import Save, TaskFit
-from grader.terms.job import LOGS
 from grader.reading.parsing import Source
+from grader.terms.clusters import LOGS
+from grader.terms.facts import Save, TaskFit
+from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import TaskRank, TaskRuns
 
 AFTER = "Started again after worker 1 was killed"
@@ -25,12 +25,12 @@ AFTER = "Started again after worker 1 was killed"
 )
 def chief_writes(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The chief writes to --log-dir"""
-    for chief, *_ in runs.topologies.values():
+    for chief, *_ in runs.clusters.values():
         for what, path in _written(chief):
             if not _is_below_logs(path):
                 return Finding(
-                    f"{chief.where}, the chief: {what} writes to {path}. Expected: to --log-dir.",
-                    source.line_of("log_dir", what),
+                    seen=f"{chief.where}, the chief: {what} writes to {path}. Expected: to --log-dir.",
+                    line=source.line_of("log_dir", what),
                 )
     return None
 
@@ -45,7 +45,7 @@ def chief_writes(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
 def thrown_away(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Every other worker writes to a folder that is gone when the program has ended"""
     errors = [rank.error for rank in runs.ranks() if rank.error]
-    for chief, *others in runs.topologies.values():
+    for chief, *others in runs.clusters.values():
         unseen = next((rank for rank in (chief, *others) if not rank.facts.fits), None)
         if unseen:
             return not_seen(unseen, "trains")
@@ -54,17 +54,17 @@ def thrown_away(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
             for what, path in _written(rank):
                 if Path(path).parent in kept:
                     return Finding(
-                        f"{rank.where}: {what} writes where the chief's files are kept, to {path}. Expected: to a "
+                        seen=f"{rank.where}: {what} writes where the chief's files are kept, to {path}. Expected: to a "
                         "folder that is thrown away.",
-                        source.line_of("log_dir", what, "fit"),
+                        line=source.line_of("log_dir", what, "fit"),
                         # Two that write to one folder take each other's files away, or not, by chance.
                         explains=any(f"{Path(path).parent.name}/" in error for error in errors),
                     )
             if rank.facts.remains and not (rank.error or rank.ended_for):
                 return Finding(
-                    f"{rank.where} leaves {rank.facts.remains[0]} when the program has ended. Expected: what a worker "
+                    seen=f"{rank.where} leaves {rank.facts.remains[0]} when the program has ended. Expected: what a worker "
                     "other than the chief writes to is removed.",
-                    source.line_of("TemporaryDirectory", "mkdtemp", "log_dir"),
+                    line=source.line_of("TemporaryDirectory", "mkdtemp", "log_dir"),
                 )
     return None
 
@@ -79,9 +79,9 @@ def thrown_away(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
 def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """All workers save a checkpoint after every --save-freq steps"""
     line = source.line_of("save_freq", "ModelCheckpoint", "callbacks")
-    for name, workers in runs.topologies.items():
+    for name, workers in runs.clusters.items():
         for rank in workers:
-            solution = expected.topologies[name][rank.number].facts.fits[0]
+            solution = expected.clusters[name][rank.number].facts.fits[0]
             finding = _often(rank, rank.facts.saves, "checkpoint", line) or _other_weights(rank, solution, line)
             if finding:
                 return finding
@@ -90,9 +90,9 @@ def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
         if rank.reported and wanted and (not found or found.iterations != wanted.iterations):
             newest = f"is that of step {found.iterations}" if found else "is missing, or of another format"
             return Finding(
-                f"{AFTER}, the newest checkpoint for {low(rank)} in --log-dir/checkpoints {newest}. Expected: that of "
+                seen=f"{AFTER}, the newest checkpoint for {low(rank)} in --log-dir/checkpoints {newest}. Expected: that of "
                 f"step {wanted.iterations}, which tf.train.latest_checkpoint finds.",
-                source.line_of("ModelCheckpoint", "callbacks"),
+                line=source.line_of("ModelCheckpoint", "callbacks"),
             )
     return None
 
@@ -106,7 +106,7 @@ def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
 )
 def one_backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """All workers back up to one folder below --log-dir"""
-    for workers in runs.topologies.values():
+    for workers in runs.clusters.values():
         unseen = next((rank for rank in workers if not rank.facts.fits), None)
         if unseen:
             return not_seen(unseen, "trains")
@@ -115,17 +115,17 @@ def one_backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | 
             own = _backups(rank)
             if not own:
                 message = f"{rank.where} trains without BackupAndRestore. Expected: one on every worker."
-                return Finding(message, source.line_of("callbacks"), explains=True)
+                return Finding(seen=message, line=source.line_of("callbacks"), explains=True)
             if own != first:
                 return Finding(
-                    f"{rank.where} has its backup in {own[0]}, and {low(workers[0])} in {first[0]}. Expected: one "
+                    seen=f"{rank.where} has its backup in {own[0]}, and {low(workers[0])} in {first[0]}. Expected: one "
                     "folder for all workers, since the chief's backup is the only one.",
-                    source.line_of("BackupAndRestore"),
+                    line=source.line_of("BackupAndRestore"),
                     explains=True,
                 )
             if not _is_below_logs(own[0]):
                 message = f"{rank.where} has its backup in {own[0]}. Expected: in a folder below --log-dir."
-                return Finding(message, source.line_of("BackupAndRestore"))
+                return Finding(seen=message, line=source.line_of("BackupAndRestore"))
     return None
 
 
@@ -139,7 +139,7 @@ def one_backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | 
 def backups(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """A backup is made after every --save-freq steps"""
     line = source.line_of("BackupAndRestore")
-    found = (_often(chief, chief.facts.backups, "backup", line) for chief, *_ in runs.topologies.values())
+    found = (_often(chief, chief.facts.backups, "backup", line) for chief, *_ in runs.clusters.values())
     return next(filter(None, found), None)
 
 
@@ -159,48 +159,48 @@ def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
     killed, workers = runs.reserved.get("killed", []), runs.reserved.get("restarted", [])
     right = expected.reserved["restarted"][0].facts.fits[0]
     if not right.begin or not right.end:
-        return Finding("The solution's own restart did not end, so there is nothing to compare with.", unclear=True)
+        return Unclear(seen="The solution's own restart did not end, so there is nothing to compare with.")
     if not killed or not killed[0].facts.fits:
-        return Finding("Not checked: the workers that one is killed of do not start to train.", line, untold=True)
+        return Untold(seen="the workers that one is killed of do not start to train.", line=line)
     if not workers:
-        return Finding("Not checked: after a worker was killed, the program was not started again.", untold=True)
+        return Untold(seen="after a worker was killed, the program was not started again.")
     for rank in workers:
         begin = rank.facts.fits[0].begin if rank.facts.fits else None
         if not begin:
             continue
         if not rank.facts.fits[0].restored:
             return Finding(
-                f"{AFTER}, {low(rank)} finds no backup in {_backups(rank)[0]}. Expected: that of step "
+                seen=f"{AFTER}, {low(rank)} finds no backup in {_backups(rank)[0]}. Expected: that of step "
                 f"{right.begin.iterations}, which the chief has made before.",
-                line,
+                line=line,
             )
         if begin.iterations != right.begin.iterations:
             return Finding(
-                f"{AFTER} in step {DIES_AFTER}, {low(rank)} resumes from step {begin.iterations}. Expected: from "
+                seen=f"{AFTER} in step {DIES_AFTER}, {low(rank)} resumes from step {begin.iterations}. Expected: from "
                 f"step {right.begin.iterations}, the last multiple of --save-freq.",
-                line,
+                line=line,
             )
         if not rank.facts.fits[0].found:
             return Finding(
-                f"{AFTER}, {low(rank)} continues from step {begin.iterations}, with weights that are in no backup. "
+                seen=f"{AFTER}, {low(rank)} continues from step {begin.iterations}, with weights that are in no backup. "
                 "Expected: the weights of that step.",
-                line,
+                line=line,
             )
     failed = [rank for rank in workers if rank.error or not rank.facts.fits or not rank.facts.fits[0].end]
     if failed:
         rank = min(failed, key=lambda each: "connection" in each.causes)  # the one that others fail of
         why = rank.error or "it does not get to the end of the training"
-        return Finding(f"{AFTER}, {low(rank)} fails: {why}", rank.error_line or line)
+        return Finding(seen=f"{AFTER}, {low(rank)} fails: {why}", line=rank.error_line or line)
     if not killed[0].facts.fits[0].epochs:
-        return Finding("Not checked: the workers that one is killed of do not train for an epoch.", line, untold=True)
-    last = len(expected.topologies["three-workers"][0].facts.fits[0].epochs) * killed[0].facts.fits[0].epochs[0]
+        return Untold(seen="the workers that one is killed of do not train for an epoch.", line=line)
+    last = len(expected.clusters["three-workers"][0].facts.fits[0].epochs) * killed[0].facts.fits[0].epochs[0]
     for rank in workers:
         end = rank.facts.fits[0].end
         if end and end.iterations != last:
             return Finding(
-                f"{AFTER}, {low(rank)} ends the training with {end.iterations} steps behind it. Expected: {last}, as "
+                seen=f"{AFTER}, {low(rank)} ends the training with {end.iterations} steps behind it. Expected: {last}, as "
                 "without the interruption.",
-                source.line_of("BackupAndRestore", "initial_epoch"),
+                line=source.line_of("BackupAndRestore", "initial_epoch"),
             )
     return None
 
@@ -215,47 +215,47 @@ def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
 def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """In the end the newest checkpoint has the steps of all epochs, and the last epoch's name"""
     line = source.line_of("save_weights", "save", "fit")
-    for name, workers in runs.topologies.items():
-        chief, right = workers[0], expected.topologies[name][0].left.checkpoint
+    for name, workers in runs.clusters.items():
+        chief, right = workers[0], expected.clusters[name][0].left.checkpoint
         end, left = _end(chief), chief.left.checkpoint
         # What other workers save there is there already, or not yet, by chance.
         if not left or not any(_is_below_logs(save.path) for save in chief.facts.saves):
             message = f"{chief.where}, the chief, leaves no checkpoint in --log-dir/checkpoints."
-            return Finding(f"{message} Expected: the weights after the last step.", line)
+            return Finding(seen=f"{message} Expected: the weights after the last step.", line=line)
         if left.iterations != end:
             return Finding(
-                f"{chief.where}, the chief: the newest checkpoint in --log-dir/checkpoints, {Path(left.path).name}, "
+                seen=f"{chief.where}, the chief: the newest checkpoint in --log-dir/checkpoints, {Path(left.path).name}, "
                 f"has {left.iterations} of the {end} steps. Expected: all of them.",
-                line,
+                line=line,
             )
         last = next(
             (save for save in reversed(chief.facts.saves) if Path(save.path).name == Path(left.path).name), None
         )
-        fit, solution = chief.facts.fits[0], expected.topologies[name][0].facts.fits[0]
+        fit, solution = chief.facts.fits[0], expected.clusters[name][0].facts.fits[0]
         if not (last and fit.end and solution.end and close(last.weights, fit.end.weights, solution.end.weights)):
             return Finding(
-                f"{chief.where}, the chief: the newest checkpoint in --log-dir/checkpoints, {Path(left.path).name}, "
+                seen=f"{chief.where}, the chief: the newest checkpoint in --log-dir/checkpoints, {Path(left.path).name}, "
                 "was saved with other weights than those that training ended with. Expected: the weights after the "
                 "last step.",
-                line,
+                line=line,
             )
         if right and _number(left) != _number(right):
             return Finding(
-                f"{chief.where}, the chief: the last checkpoint is named {Path(left.path).name}. Expected: the name "
+                seen=f"{chief.where}, the chief: the last checkpoint is named {Path(left.path).name}. Expected: the name "
                 f"with the number of the last epoch, as in {Path(right.path).name}.",
-                line,
+                line=line,
             )
         others = {_series(save) for save in chief.facts.saves if save.iterations < end}
         if others and _series(left) not in others:
             return Finding(
-                f"{chief.where}, the chief: the last checkpoint is named {Path(left.path).name}, and those before it "
+                seen=f"{chief.where}, the chief: the last checkpoint is named {Path(left.path).name}, and those before it "
                 f"{min(others)}… Expected: the same name, with the number of the last epoch.",
-                line,
+                line=line,
             )
         for rank in workers:
             if _end(rank) not in [save.iterations for save in rank.facts.saves]:
                 message = f"{rank.where} takes no part in saving after the last step. Expected: all workers do."
-                return Finding(message, line)
+                return Finding(seen=message, line=line)
     return None
 
 
@@ -270,7 +270,7 @@ def _other_weights(rank: TaskRank, right: TaskFit, line: int | None) -> Finding 
             message = (
                 f"{rank.where} saves a checkpoint after step {save.iterations} whose weights are not the model's. "
             )
-            return Finding(f"{message}Expected: those that the step led to.", line)
+            return Finding(seen=f"{message}Expected: those that the step led to.", line=line)
     return None
 
 
@@ -289,7 +289,9 @@ def _often(rank: TaskRank, saves: list[Save], what: str, line: int | None) -> Fi
         seen = f"makes a {what} after step {wrong[0]}"
     else:
         seen = f"makes no {what} after step {wrong[0]}"
-    return Finding(f"{rank.where} {seen}. Expected: after every {SAVE_FREQ} steps, which --save-freq is.", line)
+    return Finding(
+        seen=f"{rank.where} {seen}. Expected: after every {SAVE_FREQ} steps, which --save-freq is.", line=line
+    )
 
 
 def _end(rank: TaskRank) -> int:

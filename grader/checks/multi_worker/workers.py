@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from grader.checks.multi_worker.mnist_multi_worker import CONTINUED, TWO, part
-from grader.checks.part import Finding
 from grader.checks.training import close, hardly_communicated, moved
-from grader.terms.facts import TaskFit
 from grader.reading.parsing import Source
+from grader.terms.facts import TaskFit
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import TaskRank, TaskRuns
 
 STRATEGY = "CollectiveAllReduceStrategy"  # what MultiWorkerMirroredStrategy is called inside TensorFlow
@@ -26,19 +26,19 @@ def strategy_first(runs: TaskRuns, expected: TaskRuns, source: Source) -> Findin
         finding = _too_late(rank, source, line)
         if finding:
             return finding
-    for workers in runs.topologies.values():
+    for workers in runs.clusters.values():
         for rank in workers:
             made = [replicas for kind, replicas in rank.facts.strategies if kind == STRATEGY]
             if not made and rank.error:
                 return not_seen(rank, "makes its strategy")
             if not made:
                 message = f"{rank.where} makes no MultiWorkerMirroredStrategy, so it knows of no other worker."
-                return Finding(f"{message} Expected: every worker makes one.", line)
+                return Finding(seen=f"{message} Expected: every worker makes one.", line=line)
             if made[0] != len(workers):
                 return Finding(
-                    f"{rank.where}: the strategy has {count(made[0], 'replica')}. Expected: {len(workers)}, one per "
+                    seen=f"{rank.where}: the strategy has {count(made[0], 'replica')}. Expected: {len(workers)}, one per "
                     "worker. The strategy takes the workers' addresses from TF_CONFIG.",
-                    line,
+                    line=line,
                 )
     return None
 
@@ -47,12 +47,12 @@ def _too_late(rank: TaskRank, source: Source, line: int | None) -> Finding | Non
     """Return why a worker that ends with an error made its strategy too late, or asks too late which worker it is."""
     if rank.error and "late strategy" in rank.causes:
         message = f"{rank.where}: the strategy is made after TensorFlow has been used, for a tensor or a device."
-        return Finding(f"{message} Expected: before anything else of TensorFlow's.", line, explains=True)
+        return Finding(seen=f"{message} Expected: before anything else of TensorFlow's.", line=line, explains=True)
     if rank.error and "port taken" in rank.causes and STRATEGY in [kind for kind, _ in rank.facts.strategies]:
         return Finding(
-            f"{rank.where}: tf_config.check() finds this worker's port in use, by the server of the strategy that the "
+            seen=f"{rank.where}: tf_config.check() finds this worker's port in use, by the server of the strategy that the "
             "script itself has made before. Expected: check() first, then the strategy.",
-            rank.error_line or source.line_of("check"),
+            line=rank.error_line or source.line_of("check"),
             explains=True,
         )
     return None
@@ -71,9 +71,9 @@ def communication(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding
         own, named = rank.facts.communication, right.facts.communication
         if own and named and own[0] != named[0]:
             return Finding(
-                f"{rank.where} makes its strategy with {own[0]}, where --communication is {named[0]}. "
+                seen=f"{rank.where} makes its strategy with {own[0]}, where --communication is {named[0]}. "
                 "Expected: the implementation that args.communication names.",
-                source.line_of(
+                line=source.line_of(
                     "implementation", "communication_options", "communication", "MultiWorkerMirroredStrategy"
                 ),
             )
@@ -93,16 +93,16 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
         fit = rank.facts.fits[0] if rank.facts.fits else None
         if (rank.facts.built and rank.facts.built != STRATEGY) or (fit and fit.strategy != STRATEGY):
             return Finding(
-                f"{rank.where} makes its model outside of the strategy's scope, so each worker has a model of its own. "
+                seen=f"{rank.where} makes its model outside of the strategy's scope, so each worker has a model of its own. "
                 "Expected: built and compiled under strategy.scope().",
-                rank.facts.lines.get("model") or source.line_of("scope", "Sequential"),
+                line=rank.facts.lines.get("model") or source.line_of("scope", "Sequential"),
                 explains=True,
             )
     unseen = untrained(runs)
     if unseen:
         return unseen
-    for name, workers in runs.topologies.items():
-        first, right = workers[0].facts.fits[0], expected.topologies[name][0].facts.fits[0]
+    for name, workers in runs.clusters.items():
+        first, right = workers[0].facts.fits[0], expected.clusters[name][0].facts.fits[0]
         for rank in workers:
             fit = rank.facts.fits[0]
             line = source.line_of("scope", "fit")
@@ -110,9 +110,9 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
                 own, others, should = (getattr(each, when) for each in (fit, first, right))
                 if not close(own.weights, others.weights, should.weights):
                     return Finding(
-                        f"{rank.where} {when}s training with weights other than {low(workers[0])}'s. Expected: the "
+                        seen=f"{rank.where} {when}s training with weights other than {low(workers[0])}'s. Expected: the "
                         "same on all workers.",
-                        line,
+                        line=line,
                     )
             ends = (
                 ("epoch", fit.weights, first.weights, right.weights),
@@ -122,13 +122,13 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
                 for number, (own, others) in enumerate(zip(each, of_first, strict=False), 1):
                     if not close(own, others, should[-1] if should else None):
                         return Finding(
-                            f"{rank.where} ends {what} {number} with weights other than {low(workers[0])}'s. Expected: "
+                            seen=f"{rank.where} ends {what} {number} with weights other than {low(workers[0])}'s. Expected: "
                             "the same on all workers.",
-                            line,
+                            line=line,
                         )
             if fit.epochs and not moved(fit, right):
                 message = f"{rank.where}: training hardly changes the weights. Expected: it trains all of them."
-                return Finding(message, rank.facts.lines.get("fit"))
+                return Finding(seen=message, line=rank.facts.lines.get("fit"))
     return hardly_communicated(runs, expected)
 
 
@@ -139,7 +139,7 @@ def low(rank: TaskRank) -> str:
 
 def not_seen(rank: TaskRank, what: str) -> Finding:
     """Return a Finding where a worker ends before it shows what a check looks at."""
-    return Finding(f"Not checked: {low(rank)} ({rank.topology}) ends before it {what}.", rank.error_line, untold=True)
+    return Untold(seen=f"{low(rank)} ({rank.cluster}) ends before it {what}.", line=rank.error_line)
 
 
 def untrained(runs: TaskRuns) -> Finding | None:
@@ -152,15 +152,15 @@ def untrained(runs: TaskRuns) -> Finding | None:
 
 def trainings(runs: TaskRuns) -> Iterator[tuple[list[TaskRank], TaskRank, TaskFit]]:
     """Yield each worker with those of its cluster, and its training."""
-    for workers in runs.topologies.values():
+    for workers in runs.clusters.values():
         for rank in workers:
             yield workers, rank, rank.facts.fits[0]
 
 
 def with_expected(runs: TaskRuns, expected: TaskRuns) -> Iterator[tuple[TaskRank, TaskRank]]:
     """Yield each worker with the solution's, also of the clusters that other checks judge."""
-    right = expected.topologies | expected.reserved
-    for name, workers in (runs.topologies | runs.reserved).items():
+    right = expected.clusters | expected.reserved
+    for name, workers in (runs.clusters | runs.reserved).items():
         yield from zip(workers, right.get(name, []), strict=False)
 
 

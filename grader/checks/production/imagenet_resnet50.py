@@ -2,17 +2,29 @@
 
 from msgspec.structs import replace
 
-from grader.checks import training, witnessed
+from grader.checks import training
 from grader.checks.part import Part
+from grader.terms.clusters import (
+    BASE_LR,
+    BATCH,
+    CACHE,
+    CLASSES,
+    HOST,
+    IMAGES,
+    LOGS,
+    RANK,
+    Folders,
+    Found,
+    Fresh,
+    Resumed,
+    changed,
+    flags,
+)
 from grader.terms.facts import HorovodFacts
-from grader.terms.job import BASE_LR, BATCH, CACHE, HOST, IMAGES, LOGS, RANK, Folders, Found, Topology, Witness, flags
-from grader.runner.synthetic_data import CLASSES
 
 part = Part("imagenet_resnet50.py", "imagenet_resnet50_solution.py", HorovodFacts)
 
 EPOCHS = 2
-WITNESSED_EPOCHS = 2
-BASE_LRS = BASE_LR, 0.008, 0.012, 0.016  # of a training with a witness
 WARMUP_EPOCHS = {"two-hosts": 1, "three-ranks": 2}  # of the clusters that checks of the rate look at
 NEWEST = 10  # after how many epochs the newest checkpoint is that is found again; another one is named after one less
 AGAIN = 2  # epochs of a training that is resumed: each has an order of its own, and leaves a checkpoint
@@ -31,7 +43,7 @@ def val_batch(cluster: str) -> int:
     return VAL_BATCHES.get(cluster, 1)
 
 
-def _on(cluster: Topology, epochs: int = EPOCHS, base_lr: float = BASE_LR) -> Topology:
+def _on(cluster: Fresh, epochs: int = EPOCHS, unreached: int | None = None) -> Fresh:
     """Return a cluster on which the small network is trained, with all folders below the host's own."""
     by_url = cluster.name == BY_URL
     arguments = flags(
@@ -46,54 +58,26 @@ def _on(cluster: Topology, epochs: int = EPOCHS, base_lr: float = BASE_LR) -> To
         val_batch_size=val_batch(cluster.name),
         epochs=epochs,
         warmup_epochs=WARMUP_EPOCHS.get(cluster.name, 1),
-        base_lr=base_lr,
+        base_lr=BASE_LR,
         **({"seed": RANK} if by_url else {}),
     )
-    # Augmentation blurs the colours of images: two digits of them stay.
-    return replace(cluster, arguments=arguments, folders=Folders(IMAGES, RESULTS, LOGS), digits=2)
+    return replace(cluster, arguments=arguments, folders=Folders(IMAGES, RESULTS, LOGS, unreached=unreached))
 
 
-def _resumed(name: str, first: Topology) -> Topology:
-    """Return a cluster that trains on in the folders of the training that has ended on another one."""
-    return replace(_on(first, EPOCHS + AGAIN), name=name, reserved=True, after=first.name)
+def _resumed(name: str, first: Fresh, epochs: int, **changes: object) -> Resumed:
+    """Return a cluster that trains on, up to this epoch, in the folders of the training on another one."""
+    return changed(_on(first, epochs), Resumed, name=name, reserved=True, after=first.name, **changes)
 
 
 _, TWO_HOSTS, THREE_RANKS = training.CLUSTERS
-_two_hosts, _three_ranks = _on(TWO_HOSTS), _on(THREE_RANKS)
-_unreached = replace(
-    _on(Topology("unreached", "3 hosts with 2 ranks each, one of which cannot reach the store", 3, 2, 0)),
-    reserved=True,
-    unreached=UNREACHED,
-)
+_no_store = Fresh("unreached", "3 hosts with 2 ranks each, one of which cannot reach the store", 3, 2, 0, reserved=True)
 
 # Each trained on from the beginning, and one where the data cannot be copied to one of three hosts.
-FRESH = (_two_hosts, _three_ranks, _unreached)
-# The other rank is a witness: the script's is the one that has checkpoints to write, and weights to send.
-_witnessed = replace(
-    _on(Topology(witnessed.NAME, "on the first of 2 hosts", 2, 1, 1), WITNESSED_EPOCHS),
-    reserved=True,
-    witness=Witness(1),
-)
+FRESH = (_on(TWO_HOSTS), _on(THREE_RANKS), _on(_no_store, unreached=UNREACHED))
 # Before step 10, a training on one host alone can be resumed.
-SHARED = (
-    *FRESH,
-    _witnessed,
-    _resumed("resumed-on-one-host", _three_ranks),
-)
+SHARED = (*FRESH, _resumed("resumed-on-one-host", THREE_RANKS, EPOCHS + AGAIN))
 # And once more where training has ended before, and the newest checkpoint is not the last one by its name.
-_found = replace(
-    _resumed("resumed", _three_ranks),
-    **UNEVEN,
-    arguments=_on(THREE_RANKS, NEWEST + AGAIN).arguments,
-    found=Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftovers=(NEWEST, NEWEST + 1)),  # not in the order of time
-)
-RESUMED = (*FRESH, _witnessed, _found)
-FIRST = {cluster.name: cluster.after for cluster in (*SHARED, *RESUMED) if cluster.after}  # what each one resumes
-
-
-def vary(cluster: Topology, draw: int) -> Topology:
-    """Return the cluster with a witness as it is in the run of this number."""
-    return replace(cluster, arguments=_on(cluster, WITNESSED_EPOCHS, BASE_LRS[draw]).arguments)
-
-
-part.vary = vary
+_found = Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftovers=(NEWEST, NEWEST + 1))  # not in the order of time
+RESUMED = (*FRESH, _resumed("resumed", THREE_RANKS, NEWEST + AGAIN, found=_found, **UNEVEN))
+# What each one resumes.
+FIRST = {cluster.name: cluster.after for cluster in (*SHARED, *RESUMED) if isinstance(cluster, Resumed)}

@@ -7,13 +7,12 @@ solution's callbacks set.
 import ast
 import itertools
 
-from grader.checks import witnessed
-from grader.checks.part import Finding
-from grader.checks.production.imagenet_resnet50 import BASE_LRS, WARMUP_EPOCHS, part
+from grader.checks.production.imagenet_resnet50 import WARMUP_EPOCHS, part
 from grader.checks.training import same_loss
-from grader.terms.facts import Fit
-from grader.terms.job import BASE_LR
 from grader.reading.parsing import Source
+from grader.terms.clusters import BASE_LR
+from grader.terms.facts import Fit
+from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import HorovodRank, HorovodRuns
 
 NEAR = 0.01  # relative
@@ -29,10 +28,10 @@ STEEPEST = 2.4  # times the mean growth of a batch: curved warm-ups are right, j
 )
 def full_rate(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """After the warm-up the learning rate is hvd.size() times that of one process."""
-    untold = None
-    for name, ranks in runs.topologies.items():
+    untold: Finding | None = None
+    for name, ranks in runs.clusters.items():
         full, warmup = BASE_LR * len(ranks), WARMUP_EPOCHS[name]
-        right = expected.topologies[name][0].facts.fits[0]
+        right = expected.clusters[name][0].facts.fits[0]
         seen = right.epochs[warmup:]
         for rank in ranks:
             scaled = same_loss(rank.facts.fits[0], right, source) if rank.facts.fits else None
@@ -41,15 +40,15 @@ def full_rate(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
             epochs = _rates(rank)
             for number, rates in enumerate(epochs[warmup:], warmup + 1):
                 if rates[-1] > rates[0] * (1 + NEAR):
-                    message = f"Not checked: in epoch {number} the learning rate of {rank.where} is still rising."
-                    untold = untold or Finding(message, untold=True)
+                    message = f"in epoch {number} the learning rate of {rank.where} is still rising."
+                    untold = untold or Untold(seen=message)
                     break
                 wrong = next((rate for rate in rates if not _near(rate, full)), None)
                 if wrong is not None:
                     message = f"{rank.where} trains at rate {wrong:g} after the warm-up, in epoch {number}."
                     message += f" Expected: {full:g}, {len(ranks)} times {BASE_LR:g}."
                     reached = _near(max(rate for epoch in epochs[:warmup] for rate in epoch), full)
-                    return Finding(message, _line_of_schedule(source) if reached else _line_of_full(source))
+                    return Finding(seen=message, line=_line_of_schedule(source) if reached else _line_of_full(source))
             if len(epochs) < warmup + len(seen):
                 untold = untold or _cut_short(rank)
     return untold
@@ -71,7 +70,7 @@ def full_rate(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
 def warm_up(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """The learning rate begins with that of one process and grows with every batch for args.warmup_epochs epochs."""
     line = source.line_of("LearningRateWarmupCallback", "LearningRateScheduleCallback", "lr_schedule", "callbacks")
-    for name, ranks in runs.topologies.items():
+    for name, ranks in runs.clusters.items():
         for rank in ranks:
             epochs = _rates(rank)
             warmup = WARMUP_EPOCHS[name]
@@ -83,11 +82,7 @@ def warm_up(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
                 return finding
             if len(epochs) < warmup:
                 return _cut_short(rank)
-    seen = witnessed.rates(runs)
-    if seen is None or isinstance(seen, Finding):
-        return seen
-    where, epochs = seen
-    return _warm_up(where, epochs, 1, BASE_LRS[runs.draw], 2 * BASE_LRS[runs.draw])
+    return None
 
 
 @part.check(
@@ -102,20 +97,20 @@ def schedule(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findin
     Of later epochs, the judge lets the script's callbacks begin some.
     """
     line = _line_of_schedule(source)
-    for name, ranks in runs.topologies.items():
-        for rank, right in zip(ranks, expected.topologies[name], strict=True):
+    for name, ranks in runs.clusters.items():
+        for rank, right in zip(ranks, expected.clusters[name], strict=True):
             if not rank.facts.fits or "trained" not in rank.facts.order:
                 return _cut_short(rank)
             own, should = rank.facts.fits[0].schedule, right.facts.fits[0].schedule
             for before, epoch in zip(("", *should), should, strict=False):
                 if epoch not in own:
-                    message = f"Not checked: {rank.where} cannot begin epoch {int(epoch) + 1}: its callbacks fail."
-                    return Finding(message, line, unclear=True)
+                    message = f"{rank.where} cannot begin epoch {int(epoch) + 1}: its callbacks fail."
+                    return Unclear(seen=message, line=line)
                 if not _near(own[epoch], should[epoch]):
                     same = before and _near(own[epoch], own[before])
                     message = f"{rank.where} would train at a learning rate of {own[epoch]:g} in epoch {int(epoch) + 1}"
                     message += f", as in epoch {int(before) + 1}" if same else ""
-                    return Finding(f"{message}. Expected: {should[epoch]:g}.", line)
+                    return Finding(seen=f"{message}. Expected: {should[epoch]:g}.", line=line)
     return _restarted(runs, expected, line)
 
 
@@ -131,7 +126,7 @@ def _restarted(runs: HorovodRuns, expected: HorovodRuns, line: int | None) -> Fi
             if wrong:
                 message = f"Started again, rank {rank.number} trains at a learning rate of {wrong[0]:g} in epoch "
                 message += f"{number + 1}. Expected: {should[number][0]:g}. The warm-up is for the first epochs."
-                return Finding(message, line)
+                return Finding(seen=message, line=line)
     return None
 
 
@@ -157,28 +152,30 @@ def _warm_up(where: str, epochs: list[list[float]], warmup: int, base: float, fu
     expected = f"Expected: growth with every batch, from about {base:g} to {full:g} in {_counted(warmup)}."
     if rates[0] < (1 - NEAR) * base:
         message = f"{where} begins with a learning rate of {rates[0]:g}, less than that of one process."
-        return Finding(f"{message} {expected}")
+        return Finding(seen=f"{message} {expected}")
     if rates[0] > base + most:
-        return Finding(f"{where} begins with a learning rate of {rates[0]:g}. {expected}")
+        return Finding(seen=f"{where} begins with a learning rate of {rates[0]:g}. {expected}")
     for number, (rate, after) in enumerate(itertools.pairwise(rates)):
         told = f"epoch {of_epoch[number + 1]}"
         if after < (1 - NEAR) * rate:
-            return Finding(f"{where}: the learning rate falls from {rate:g} to {after:g} in {told}. {expected}")
+            return Finding(seen=f"{where}: the learning rate falls from {rate:g} to {after:g} in {told}. {expected}")
         if after > (1 + NEAR) * full:
-            return Finding(f"{where}: the learning rate reaches {max(rates):g} in {told}. {expected}")
+            return Finding(seen=f"{where}: the learning rate reaches {max(rates):g} in {told}. {expected}")
         if _near(rate, full) and number < len(rates) - 2:
-            return Finding(f"{where}: the learning rate is {rate:g} in epoch {of_epoch[number]} already. {expected}")
+            return Finding(
+                seen=f"{where}: the learning rate is {rate:g} in epoch {of_epoch[number]} already. {expected}"
+            )
         if after <= rate * (1 + NEAR / 10) and not _near(rate, full):
             same = next((other for other, later in enumerate(rates) if other > number and not _near(later, rate)), None)
             which = f"batch {number + 1} to batch {same or len(rates)}"
-            return Finding(f"{where}: the learning rate stays at {rate:g} from {which}. {expected}")
+            return Finding(seen=f"{where}: the learning rate stays at {rate:g} from {which}. {expected}")
         if after > rate + most:
-            return Finding(f"{where}: the learning rate jumps from {rate:g} to {after:g} in {told}. {expected}")
+            return Finding(seen=f"{where}: the learning rate jumps from {rate:g} to {after:g} in {told}. {expected}")
     if rates[-1] < full - most:
         later = epochs[warmup][0] if len(epochs) > warmup else rates[-1]
         then = f", and then jumps to {later:g}" if later > rates[-1] + most else ""
         message = f"{where}: the learning rate has reached {rates[-1]:g} at the end of epoch {warmup}{then}."
-        return Finding(f"{message} {expected}")
+        return Finding(seen=f"{message} {expected}")
     return None
 
 
@@ -188,7 +185,7 @@ def _counted(epochs: int) -> str:
 
 def _cut_short(rank: HorovodRank) -> Finding:
     why = f" ({rank.error})" if rank.error else ""
-    return Finding(f"Not checked: {rank.where} does not train to its end{why}.", rank.error_line, untold=True)
+    return Untold(seen=f"{rank.where} does not train to its end{why}.", line=rank.error_line)
 
 
 def _line_of_full(source: Source) -> int | None:

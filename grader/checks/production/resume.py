@@ -10,17 +10,17 @@ import re
 from itertools import takewhile
 from pathlib import Path
 
-from grader.checks.part import Finding
 from grader.checks.production.imagenet_resnet50 import EPOCHS, FIRST, NEWEST, RESUMED, part
 from grader.checks.training import close
-from grader.terms.facts import Fit, Projection, State
-from grader.terms.job import CHECKPOINT, LOGS
 from grader.reading.parsing import Source
+from grader.terms.clusters import CHECKPOINT, LOGS
+from grader.terms.facts import Fit, Projection, State
+from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import HorovodRank, HorovodRuns
 
 LEAST = 0.5  # of the size of the largest checkpoint
 SAVERS = "save", "ModelCheckpoint", "save_weights", "SaveCheckpoint"  # where scripts save
-NO_TRAINING = "Not checked: started again, rank {} does not reach training."
+NO_TRAINING = "started again, rank {} does not reach training."
 SETTERS = "load_model", "load_weights", "set_weights", "initial_epoch"  # and where they load
 
 
@@ -39,7 +39,7 @@ def saved_each_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
 
     Looks at which files of --log-dir are new when all callbacks have ended an epoch.
     """
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         epochs = ranks[0].facts.fits[0].epochs if ranks[0].facts.fits else []
         finding = _saves(ranks[0], ranks[0].where, source)
         if finding or not epochs or epochs[-1].saved is None:
@@ -59,10 +59,10 @@ def _saves(rank: HorovodRank, where: str, source: Source) -> Finding | None:
                 f"{where} ends epoch {number} without a new file in --log-dir whose name begins with {CHECKPOINT}. "
                 "Expected: a checkpoint after every epoch."
             )
-            return Finding(message, source.line_of(*SAVERS))
+            return Finding(seen=message, line=source.line_of(*SAVERS))
         if 0 < epoch.size < LEAST * max(other.size for other in fit.epochs):
             message = f"{where} ends epoch {number} with a checkpoint of {epoch.size} bytes, a part of what another "
-            return Finding(f"{message}one has. Expected: the whole model.", source.line_of(*SAVERS))
+            return Finding(seen=f"{message}one has. Expected: the whole model.", line=source.line_of(*SAVERS))
     return None
 
 
@@ -78,8 +78,8 @@ def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
     Looks at which files rank 0 opened for writing, by whatever library.
     """
     seen = False
-    for name, ranks in runs.topologies.items():
-        should = expected.topologies[name][0].facts.fits
+    for name, ranks in runs.clusters.items():
+        should = expected.clusters[name][0].facts.fits
         own = ranks[0].facts.fits
         known = {saved for epoch in should[0].epochs for saved in epoch.saved or []} if should else set()
         saved = {saved for epoch in own[0].epochs for saved in epoch.saved or []} if own else set()
@@ -89,16 +89,16 @@ def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
                 f"{ranks[0].where} still writes {partial[0]} after a rename to this name: a kill in between leaves a "
                 "truncated file that looks like a checkpoint. Expected: a rename when the file is whole, and closed."
             )
-            return Finding(message, source.line_of(*SAVERS))
+            return Finding(seen=message, line=source.line_of(*SAVERS))
         direct = sorted((saved & known or saved) & _written(own[0].wrote)) if own else []
         if direct:
             message = (
                 f"{ranks[0].where} writes {direct[0]} under this name: a kill in mid-write leaves a truncated file "
                 "that looks like a checkpoint. Expected: another name until the file is whole, then a rename."
             )
-            return Finding(message, source.line_of(*SAVERS))
+            return Finding(seen=message, line=source.line_of(*SAVERS))
         seen |= bool(saved)
-    return None if seen else Finding("Not checked: the program leaves no checkpoint.", untold=True)
+    return None if seen else Untold(seen="the program leaves no checkpoint.")
 
 
 @part.check(
@@ -109,17 +109,17 @@ def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
 )
 def one_writer(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """No rank but rank 0 writes checkpoints."""
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         for rank in ranks[1:]:
             fit = rank.facts.fits[0] if rank.facts.fits else None
             if fit and (fit.wrote or fit.renamed):
                 message = f"{rank.where} writes {(fit.wrote or fit.renamed)[0]}. Expected: rank 0 alone saves."
-                return Finding(message, source.line_of(*reversed(SAVERS)), explains=True)
-    for ranks in runs.topologies.values():
+                return Finding(seen=message, line=source.line_of(*reversed(SAVERS)), explains=True)
+    for ranks in runs.clusters.values():
         if not all(rank.facts.fits and rank.facts.fits[0].epochs for rank in ranks):
             return _cut_short(ranks)
         if not any(epoch.saved for epoch in ranks[0].facts.fits[0].epochs):
-            return Finding(f"Not checked: {ranks[0].where} saves no checkpoint.", untold=True)
+            return Untold(seen=f"{ranks[0].where} saves no checkpoint.")
     return None
 
 
@@ -148,7 +148,7 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
         return after
     for rank in after:  # its end stops the others at any time
         if rank.error and not rank.facts.fits and not rank.causes & {"shut down", "connection"}:
-            return Finding(NO_TRAINING.format(rank.number), untold=True)
+            return Untold(seen=NO_TRAINING.format(rank.number))
     # A program that counts its checkpoints, or keeps the number elsewhere, does not see copies.
     newest, original, named = _newest(runs)
     began = {rank.number: rank.facts.fits[0].initial_epoch for rank in after if rank.facts.fits}
@@ -163,8 +163,8 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
             message += f" As text, {NEWEST - 1} sorts after {NEWEST}; and the file written last need not be it."
         if NEWEST + 1 in wrong:
             message += f" Rank 1's host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
-        return Finding(message, _line_of_epoch(after, source))
-    return next((Finding(NO_TRAINING.format(rank.number), untold=True) for rank in after if not rank.facts.fits), None)
+        return Finding(seen=message, line=_line_of_epoch(after, source))
+    return next((Untold(seen=NO_TRAINING.format(rank.number)) for rank in after if not rank.facts.fits), None)
 
 
 @part.check(
@@ -184,24 +184,26 @@ def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     if isinstance(after, Finding):
         return after
     if not after[0].facts.fits:
-        return Finding(NO_TRAINING.format(0), untold=True)
-    first = [rank.facts.fits[0] for rank in runs.topologies[FIRST["resumed"]]]
+        return Untold(seen=NO_TRAINING.format(0))
+    first = [rank.facts.fits[0] for rank in runs.clusters[FIRST["resumed"]]]
     end, begin = first[0].end, after[0].facts.fits[0].begin
     line = source.line_of(*SETTERS)
     if end is None:
-        return Finding("Not checked: the first training does not end.", untold=True)
-    right = expected.topologies[FIRST["resumed"]][0].facts.fits[0].end
+        return Untold(seen="the first training does not end.")
+    right = expected.clusters[FIRST["resumed"]][0].facts.fits[0].end
     if right is None or not close(end.weights, begin.weights, right.weights):
         message = "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the "
-        return Finding(f"{message}weights with which the last epoch ended.", line)
+        return Finding(seen=f"{message}weights with which the last epoch ended.", line=line)
     # Several ranks may save, which one_writer() says; what is in the checkpoint is then of the last of them.
     ends = [fit.end for fit in first if fit.end and (fit is first[0] or fit.wrote or fit.renamed)]
     if right.statistics and not any(close(own.statistics, begin.statistics, right.statistics) for own in ends):
         message = "Started again, rank 0 has the trained weights of its newest checkpoint, but not the moving means "
-        return Finding(f"{message}and variances of its batch normalisations. Expected: the whole model.", line)
+        return Finding(
+            seen=f"{message}and variances of its batch normalisations. Expected: the whole model.", line=line
+        )
     lost = _lost(end, begin, right)
     message = f"Started again, rank 0 has the weights of its newest checkpoint, but {lost}. Expected: the optimizer as "
-    return Finding(f"{message}it was.", line) if lost else None
+    return Finding(seen=f"{message}it was.", line=line) if lost else None
 
 
 @part.check(
@@ -216,7 +218,7 @@ def loaded_everywhere(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
     after = _again(runs)
     if isinstance(after, Finding):
         return after
-    right = expected.topologies[FIRST["resumed"]][0].facts.fits[0]
+    right = expected.clusters[FIRST["resumed"]][0].facts.fits[0]
     line = source.line_of(*SETTERS)
     return _ended(after, source) or _alike(after, right, line)
 
@@ -228,17 +230,17 @@ def _written(paths: list[str]) -> set[str]:
 
 
 def _cut_short(ranks: list[HorovodRank]) -> Finding:
-    return Finding(f"Not checked: training does not get to the end of its epochs ({ranks[0].topology}).", untold=True)
+    return Untold(seen=f"training does not get to the end of its epochs ({ranks[0].cluster}).")
 
 
 def _again(runs: HorovodRuns) -> list[HorovodRank] | Finding:
     """Return the ranks of the second run, or a Finding where there was nothing to resume from."""
-    before, after = runs.topologies.get(FIRST["resumed"], []), runs.reserved.get("resumed", [])
+    before, after = runs.clusters.get(FIRST["resumed"], []), runs.reserved.get("resumed", [])
     fits = [rank.facts.fits[0] if rank.facts.fits else None for rank in before]
     if not all(fit and len(fit.epochs) >= EPOCHS and fit.epochs[-1].saved is not None for fit in fits):
-        return Finding("Not checked: the first training does not get to its end (3 ranks).", untold=True)
+        return Untold(seen="the first training does not get to its end (3 ranks).")
     if len(after) != len(before) or not after:
-        return Finding("Not checked: the program was not started a second time.", unclear=True)
+        return Unclear(seen="the program was not started a second time.")
     return after
 
 
@@ -247,7 +249,7 @@ def _newest(runs: HorovodRuns) -> tuple[int, int, int]:
 
     A name with another number than that of the epochs is the program's own way to count: a restart has to know of it.
     """
-    rank = runs.topologies[FIRST["resumed"]][0]
+    rank = runs.clusters[FIRST["resumed"]][0]
     saved = {Path(name).name: 0 for name in rank.left.below(LOGS)}
     saved |= {name: number for number, epoch in enumerate(rank.facts.fits[0].epochs, 1) for name in epoch.saved or []}
     for named in range(EPOCHS, -1, -1):
@@ -291,16 +293,18 @@ def _ended(after: list[HorovodRank], source: Source) -> Finding | None:
             if "shut down" in rank.causes:
                 error = "it waits in a collective for a rank that has ended already"
             message = f"Started again, rank {rank.number} fails: {error}.{has}"
-            return Finding(f"{message} Expected: every rank resumes from rank 0's checkpoint.", rank.error_line or line)
+            return Finding(
+                seen=f"{message} Expected: every rank resumes from rank 0's checkpoint.", line=rank.error_line or line
+            )
     if any(rank.ended_for for rank in after):
         places = ", ".join(f"rank {rank.number} {_place(rank)}" for rank in after)
         message = f"Started again, the ranks never end: {places}. Expected: all of them load rank 0's checkpoint."
-        return Finding(message, line)
+        return Finding(seen=message, line=line)
     for rank in after:
         if rank.exit or not rank.facts.fits:
             when = ("after" if rank.facts.fits[0].end else "in") if rank.facts.fits else "before"
             message = f"Started again, rank {rank.number} ends with exit status {rank.exit}, {when} training."
-            return Finding(f"{message} Expected: all ranks train on to the end.", line)
+            return Finding(seen=f"{message} Expected: all ranks train on to the end.", line=line)
     return None
 
 
@@ -315,10 +319,10 @@ def _alike(after: list[HorovodRank], right: Fit, line: int | None) -> Finding | 
     for rank, fit in zip(after[1:], fits[1:], strict=True):
         if fit.begin.variables != fits[0].begin.variables:
             return Finding(
-                f"Started again, the variables of rank {rank.number}'s optimizer have other names than those of rank "
+                seen=f"Started again, the variables of rank {rank.number}'s optimizer have other names than those of rank "
                 "0's. Horovod matches them by name, so where training runs as a graph, the ranks deadlock. Expected: "
                 "the checkpoint loaded on every rank.",
-                line,
+                line=line,
             )
     scales = _states(right, right)[-1]
     for number, (zero, *others) in enumerate(zip(*(_states(fit, fits[0]) for fit in fits), strict=False)):
@@ -327,9 +331,9 @@ def _alike(after: list[HorovodRank], right: Fit, line: int | None) -> Finding | 
                 if one is not None and two is not None and not close(one, two, scale):
                     when = f"after batch {number}" if number else "at the start"
                     return Finding(
-                        f"Started again, rank {rank.number}'s {name} {when} differ from rank 0's. Expected: the "
+                        seen=f"Started again, rank {rank.number}'s {name} {when} differ from rank 0's. Expected: the "
                         "checkpoint on every rank, and gradients that are averaged as before.",
-                        line,
+                        line=line,
                     )
     return None
 

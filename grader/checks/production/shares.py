@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations, product
 
-from grader.checks import witnessed
-from grader.checks.part import Finding
-from grader.checks.production.imagenet_resnet50 import FIRST, SHARED, WITNESSED_EPOCHS, part, val_batch
+from grader.checks.production.imagenet_resnet50 import FIRST, SHARED, part, val_batch
 from grader.checks.production.staging import staged
 from grader.checks.training import trained
-from grader.terms.facts import Epoch
-from grader.terms.job import BATCH
 from grader.reading.parsing import Source
-from grader.runner.synthetic_data import TRAIN_IMAGES, VAL_IMAGES
+from grader.terms.clusters import BATCH, TRAIN_IMAGES, VAL_IMAGES
+from grader.terms.facts import Epoch
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import HorovodRuns
 
 # Training images that a right script may lose where shares are cut in another place than steps: see Drawn.lost.
@@ -96,11 +94,11 @@ class Drawn:
 def _drawn(
     runs: HorovodRuns, of: Callable[[Epoch], list[str]], images: int, batch: Callable[[str], int]
 ) -> Iterator[list[Drawn]]:
-    """Yield the epochs of each topology."""
-    for name, ranks in runs.topologies.items():
+    """Yield the epochs of each cluster."""
+    for name, ranks in runs.clusters.items():
         epochs = zip(*(rank.facts.fits[0].epochs for rank in ranks), strict=False)
         yield [
-            Drawn(number, ranks[0].topology, [of(own) for own in epoch], images, batch(name))
+            Drawn(number, ranks[0].cluster, [of(own) for own in epoch], images, batch(name))
             for number, epoch in enumerate(epochs, 1)
         ]
 
@@ -136,7 +134,7 @@ def shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding 
         if drawn.lost > SLACK:
             left = TRAIN_IMAGES - drawn.distinct
             message = f"In {drawn.where}, {drawn.repetition()}, and no rank takes {left} of the {TRAIN_IMAGES} images."
-            return Finding(f"{message} Expected: every image once, on one of the ranks.", line)
+            return Finding(seen=f"{message} Expected: every image once, on one of the ranks.", line=line)
     return None
 
 
@@ -150,22 +148,22 @@ def shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding 
 )
 def own_generator(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """The order has a generator of its own, so images are still changed in another way on each rank"""
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         for one, other in combinations(ranks, 2):
             if one.facts.fits[0].generator == other.facts.fits[0].generator:
                 return Finding(
-                    f"When training begins, NumPy's global generator is in the same state on ranks {one.number} and "
-                    f"{other.number} ({one.topology}). From it, Keras draws shifts, zooms and flips, which are the "
+                    seen=f"When training begins, NumPy's global generator is in the same state on ranks {one.number} and "
+                    f"{other.number} ({one.cluster}). From it, Keras draws shifts, zooms and flips, which are the "
                     "same on both then. Expected: the order from a generator of its own.",
-                    source.line_of("seed", "set_random_seed"),
+                    line=source.line_of("seed", "set_random_seed"),
                 )
             both = [seed for seed in one.facts.fits[0].seeds if seed in other.facts.fits[0].seeds]
             if both:
                 return Finding(
-                    f"{other.where} seeds NumPy's global generator with {both[0]} in training, as rank {one.number} "
+                    seen=f"{other.where} seeds NumPy's global generator with {both[0]} in training, as rank {one.number} "
                     "does. From it, Keras draws shifts, zooms and flips, which are the same on both ranks then. "
                     "Expected: the order from a generator of its own.",
-                    source.line_of("seed", "set_random_seed"),
+                    line=source.line_of("seed", "set_random_seed"),
                 )
     return None
 
@@ -194,19 +192,20 @@ def share_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
             steps = f"{drawn.steps[0]} steps per epoch"
             if drawn.uneven:
                 taken = f"{_listed(drawn.lengths)} images, in {_listed(drawn.steps)} steps"
-                return Finding(f"In {drawn.where}, the ranks take {taken}. Expected: as many on every rank.", line)
+                return Finding(
+                    seen=f"In {drawn.where}, the ranks take {taken}. Expected: as many on every rank.", line=line
+                )
             if drawn.too_many or drawn.too_few:
                 message = f"With {steps}, all ranks together take {drawn.total} images in {drawn.where}."
                 images = f"the {TRAIN_IMAGES} images of the data set, up to a step's remainder"
-                return Finding(f"{message} Expected: {images}.", line)
+                return Finding(seen=f"{message} Expected: {images}.", line=line)
             if drawn.lengths != epochs[0].lengths:
                 message = f"With {steps}, rank 0 takes {epochs[0].lengths[0]} images in {epochs[0].where} and then "
                 message += (
                     f"{drawn.lengths[0]}. Expected: as many steps as its share has batches, or what is left of a "
                 )
-                return Finding(f"{message}share is taken in the next epoch.", line)
-    share = TRAIN_IMAGES // 2 // BATCH, -(-TRAIN_IMAGES // 2 // BATCH)
-    return witnessed.took_steps(runs, *share, (WITNESSED_EPOCHS,))
+                return Finding(seen=f"{message}share is taken in the next epoch.", line=line)
+    return None
 
 
 @part.check(
@@ -225,7 +224,7 @@ def new_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Find
     line = source.line_of("default_rng", "permutation", "shuffle", "shard", "share_of", "train_iter")
     several = [epochs for epochs in _training(runs) if len(epochs) > 1]
     if not several:
-        return Finding("Not checked: no rank reaches a second epoch.", untold=True)
+        return Untold(seen="no rank reaches a second epoch.")
     for first, second, *_ in several:
         nearest = [
             max((_in_one_order(once, again), -rank, -other) for other, once in enumerate(first.shares))
@@ -235,16 +234,20 @@ def new_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Find
         if part > ALIKE or min(nearest)[0] > ALL_ALIKE:
             whose = "it" if rank == other else f"rank {-other}"
             message = f"In epoch 2 ({first.cluster}), rank {-rank} takes its images in the order that {whose} had in"
-            return Finding(f"{message} epoch 1. Expected: another order in each epoch.", line)
+            return Finding(seen=f"{message} epoch 1. Expected: another order in each epoch.", line=line)
     pairs = (pair for first, second, *_ in several for pair in zip(first.shares, second.shares, strict=True))
     if all({*once} == {*again} for once, again in pairs):
         message = f"Every rank takes the same images in epochs 1 and 2 ({several[0][0].cluster})."
-        return Finding(f"{message} Expected: shares that are cut after shuffling, other ones in each epoch.", line)
+        return Finding(
+            seen=f"{message} Expected: shares that are cut after shuffling, other ones in each epoch.", line=line
+        )
     ranks = [*runs.ranks(), *(rank for name in FIRST for rank in runs.reserved.get(name, []))]
     used = {image for rank in ranks for fit in rank.facts.fits for epoch in fit.epochs for image in epoch.images}
     if len(used) < TRAIN_IMAGES:
         message = f"{TRAIN_IMAGES - len(used)} of {TRAIN_IMAGES} images are never used, in any epoch on any cluster."
-        return Finding(f"{message} Expected: share out the remainder too, or leave out other images each time.", line)
+        return Finding(
+            seen=f"{message} Expected: share out the remainder too, or leave out other images each time.", line=line
+        )
     return None
 
 
@@ -260,12 +263,12 @@ def resumed_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     """A training that is resumed continues with the orders of later epochs"""
     name = next((name for name in FIRST if runs.reserved.get(name)), None)
     if not name:
-        return Finding("Not checked: the program was not started a second time.", untold=True)
-    before, after = runs.topologies[FIRST[name]], runs.reserved[name]
+        return Untold(seen="the program was not started a second time.")
+    before, after = runs.clusters[FIRST[name]], runs.reserved[name]
     if trained(before) or trained(after):
         failed = next((rank for rank in after if rank.error), None)
         why = f" Rank {failed.number} fails: {failed.error}" if failed else ""
-        return Finding(f"Not checked: started again, the ranks do not reach training.{why}", untold=True)
+        return Untold(seen=f"started again, the ranks do not reach training.{why}")
     line = source.line_of("count", "share_of", "default_rng", "fit")
     first = [(number, epoch) for rank in before for number, epoch in enumerate(rank.facts.fits[0].epochs)]
     for again in after:
@@ -276,7 +279,7 @@ def resumed_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
                 message = (
                     f"Started again, rank {again.number} has the order of epoch {number + 1} in epoch {later + 1}."
                 )
-                return Finding(f"{message} Expected: the order of epoch {later + 1}.", line)
+                return Finding(seen=f"{message} Expected: the order of epoch {later + 1}.", line=line)
     return None
 
 
@@ -304,7 +307,7 @@ def validation_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
             known = len(used & {image for share in drawn.shares for image in share})
             if known:
                 message = f"In {drawn.where}, the ranks validate on {_images(known)} that they train on."
-                return Finding(f"{message} Expected: images of val_iter alone.", line)
+                return Finding(seen=f"{message} Expected: images of val_iter alone.", line=line)
             finding = _validation(drawn, line, source.line_of("validation_steps") or line)
             if finding:
                 return finding
@@ -316,12 +319,16 @@ def _validation(drawn: Drawn, line: int | None, steps_line: int | None) -> Findi
     each = f"the ranks validate on {_listed(drawn.lengths)} images"
     if drawn.uneven or drawn.too_many or drawn.too_few:
         message = f"In {drawn.where}, {each}, where there are {VAL_IMAGES}."
-        return Finding(f"{message} Expected: one pass over all of them together, a share on each rank.", steps_line)
+        return Finding(
+            seen=f"{message} Expected: one pass over all of them together, a share on each rank.", line=steps_line
+        )
     if drawn.lost > 0:
         message = (
             f"In {drawn.where}, {drawn.repetition()} for validation, and no rank takes {VAL_IMAGES - drawn.distinct}"
         )
-        return Finding(f"{message} of the {VAL_IMAGES}. Expected: every image once, on one of the ranks.", line)
+        return Finding(
+            seen=f"{message} of the {VAL_IMAGES}. Expected: every image once, on one of the ranks.", line=line
+        )
     return None
 
 

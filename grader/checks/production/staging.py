@@ -6,11 +6,11 @@ They look at the files that each rank opened, and at how the ranks end where the
 import re
 from pathlib import Path
 
-from grader.checks.part import Finding
 from grader.checks.production.imagenet_resnet50 import BY_URL, FRESH, RESULTS, UNREACHED, part
 from grader.checks.training import untrained
-from grader.terms.job import LOGS
 from grader.reading.parsing import Source
+from grader.terms.clusters import LOGS
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import HorovodRank, HorovodRuns
 
 COLLECTIVES = "allreduce", "barrier", "allgather", "allgather_object", "broadcast", "broadcast_object"
@@ -30,14 +30,14 @@ PROGRESS = re.compile(r"\d+%\|")  # a bar, which is no line that says something
 )
 def any_store(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """The data and the results may be in any store that a URL names"""
-    by_path = [ranks for name, ranks in runs.topologies.items() if name != BY_URL]
-    by_url = runs.topologies.get(BY_URL)
+    by_path = [ranks for name, ranks in runs.clusters.items() if name != BY_URL]
+    by_url = runs.clusters.get(BY_URL)
     if not by_url:
-        return Finding("Not checked: the program was not run with URLs.", untold=True)
+        return Untold(seen="the program was not run with URLs.")
     if not all(any(map(_copied, ranks)) for ranks in by_path):
-        return Finding("Not checked: no rank copies the data, not even from a folder.", untold=True)
+        return Untold(seen="no rank copies the data, not even from a folder.")
     if not all(_trained(rank) for ranks in by_path for rank in ranks):
-        return Finding("Not checked: the program does not train, not even on data from a folder.", untold=True)
+        return Untold(seen="the program does not train, not even on data from a folder.")
     failed = next((rank for rank in by_url if rank.error), by_url[0])
     why = f" {failed.where} fails: {failed.error}" if failed.error else ""
     if not any(map(_copied, by_url)):
@@ -45,15 +45,15 @@ def any_store(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
         if failed.error_kind != "SystemExit":
             line = failed.error_line or line
         message = f"Where --data-url is a path, the data are copied. Where it is a URL, file:///…, they are not.{why}"
-        return Finding(f"{message} Expected: a copy from any store.", line, explains=True)
+        return Finding(seen=f"{message} Expected: a copy from any store.", line=line, explains=True)
     if not all(map(_trained, by_url)):
-        return Finding("Not checked: the program does not reach its end where --data-url is file:///….", untold=True)
+        return Untold(seen="the program does not reach its end where --data-url is file:///….")
     if not all(map(_kept, (ranks[0] for ranks in by_path))):
-        return Finding("Not checked: no results are copied, not even to a folder.", untold=True)
+        return Untold(seen="no results are copied, not even to a folder.")
     if not _kept(by_url[0]):
         line = failed.error_line or source.line_of("copytree", "upload", "put", "train_url")
         message = f"Where --train-url is a path, results are copied. Where it is a URL, file:///…, they are not.{why}"
-        return Finding(f"{message} Expected: a copy to any store.", line, explains=True)
+        return Finding(seen=f"{message} Expected: a copy to any store.", line=line, explains=True)
     return None
 
 
@@ -67,10 +67,10 @@ def any_store(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
 def staged(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """One rank of each host copies the data there"""
     line = source.line_of("download", "get", "copytree", "data_dir")
-    for name, ranks in runs.topologies.items():
+    for name, ranks in runs.clusters.items():
         if name == BY_URL and not any(map(_copied, ranks)) and all(any(map(_copied, own)) for own in _others(runs)):
             continue  # a URL is what hinders it: see any_store
-        needed = max(rank.facts.files.copied for rank in expected.topologies[name] if rank.facts.files)
+        needed = max(rank.facts.files.copied for rank in expected.clusters[name] if rank.facts.files)
         for host in _hosts(ranks):
             finding = _copies_to_host(host, needed, line)
             if finding:
@@ -81,25 +81,25 @@ def staged(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding 
 def _copies_to_host(host: list[HorovodRank], needed: int, line: int | None) -> Finding | None:
     """Which of a host's ranks copied how many of the files that are needed."""
     if not all(rank.facts.files for rank in host):
-        return Finding(f"Not checked: {host[0].where} or a rank on its host reports no files.", untold=True)
+        return Untold(seen=f"{host[0].where} or a rank on its host reports no files.")
     copiers = [rank.number for rank in host if _copied(rank)]
     if len(copiers) > 1:
-        message = f"Ranks {_listed(copiers)} each copy the data to the same host ({host[0].topology}). Expected: one."
-        return Finding(message, line, explains=True)
+        message = f"Ranks {_listed(copiers)} each copy the data to the same host ({host[0].cluster}). Expected: one."
+        return Finding(seen=message, line=line, explains=True)
     if not copiers:
-        message = f"No rank copies the data to the host of rank {host[0].number} ({host[0].topology})."
+        message = f"No rank copies the data to the host of rank {host[0].number} ({host[0].cluster})."
         failed = next((rank for rank in host if rank.error), None)
         waiting = next((rank for rank in host if rank.ended_for and not rank.collective), None)
         if failed:
             message += f" Rank {failed.number} fails: {failed.error}"
         elif waiting and "waiting" in waiting.facts.lines:
             message += f" Rank {waiting.number} waits on line {waiting.facts.lines['waiting']}, in no collective."
-        return Finding(f"{message} Expected: one rank of every host.", line, explains=True)
+        return Finding(seen=f"{message} Expected: one rank of every host.", line=line, explains=True)
     for rank in host:
         files = rank.facts.files
         if files and 0 < files.copied < needed and not rank.facts.fits:
             message = f"{rank.where} copies {files.copied} of {needed} files. Expected: all of them."
-            return Finding(message, line, explains=True)
+            return Finding(seen=message, line=line, explains=True)
     return None
 
 
@@ -116,22 +116,24 @@ def reads_copy(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Find
     """Every rank reads the whole copy on its host, and waits for it"""
     line = source.line_of("data_dir", "flow_from_directory")
     unseen = None
-    for name, ranks in runs.topologies.items():
-        needed = max(rank.facts.files.cached or 0 for rank in expected.topologies[name] if rank.facts.files)
+    for name, ranks in runs.clusters.items():
+        needed = max(rank.facts.files.cached or 0 for rank in expected.clusters[name] if rank.facts.files)
         for rank in ranks:
             files = rank.facts.files
             if files and files.read_in_training:
                 message = f"{rank.where} reads {files.read_in_training} files of --data-url while it trains."
-                return Finding(f"{message} Expected: reads from its host's copy.", line, explains=True)
+                return Finding(seen=f"{message} Expected: reads from its host's copy.", line=line, explains=True)
             if files and files.cached is not None and files.cached < needed:
                 message = f"{rank.where} begins to read when its host's --cache-dir holds {files.cached} of {needed}"
                 late = source.line_of(*COLLECTIVES) or line
-                return Finding(f"{message} images. Expected: all of them, on every rank.", late, explains=True)
+                return Finding(
+                    seen=f"{message} images. Expected: all of them, on every rank.", line=late, explains=True
+                )
             if rank.error and "no file" in rank.causes and not (files and files.copied):
                 message = f"{rank.where} does not wait until the data are on its host: {rank.error}"
-                return Finding(message, rank.error_line or line, explains=True)
+                return Finding(seen=message, line=rank.error_line or line, explains=True)
             if not files or files.cached is None:
-                unseen = unseen or Finding(f"Not checked: {rank.where} never reads an image.", untold=True)
+                unseen = unseen or Untold(seen=f"{rank.where} never reads an image.")
     return unseen
 
 
@@ -147,7 +149,7 @@ def error_printed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
     """Where a host's copy fails, the error is printed"""
     ranks = runs.reserved.get("unreached")
     if not ranks:
-        return Finding("Not checked: the program was not run where a host cannot reach the store.", untold=True)
+        return Untold(seen="the program was not run where a host cannot reach the store.")
     line = source.line_of("StoreError", "download")
     ends = [rank.facts.error.message for rank in ranks if rank.facts.error]
     said = _plain(" ".join([*(f"{rank.stdout} {rank.stderr}" for rank in ranks), *ends]))
@@ -155,13 +157,13 @@ def error_printed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
     if raised and not any(_plain(error) in said for _, error in raised):
         rank, error = raised[0]
         message = f"{SETTING}, store.download raises a StoreError on rank {rank.number}, and no rank prints it."
-        return Finding(f"{message} Expected: a line with {error}", line)
+        return Finding(seen=f"{message} Expected: a line with {error}", line=line)
     if raised:
         return None
     copier = next(rank for rank in ranks if rank.host == UNREACHED)
     if not any(_says_something(rank) for rank in ranks if rank.host == UNREACHED):
         message = f"{SETTING}, rank {copier.number} prints nothing about it. Expected: the error."
-        return Finding(message, line)
+        return Finding(seen=message, line=line)
     return None
 
 
@@ -184,7 +186,7 @@ def all_end(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
     """If one host's copy fails, every rank of every host ends with an error"""
     ranks = runs.reserved.get("unreached")
     if not ranks:
-        return Finding("Not checked: the program was not run where a host cannot reach the store.", untold=True)
+        return Untold(seen="the program was not run where a host cannot reach the store.")
     line = source.line_of(*COLLECTIVES, "download")
     found = [(_kind, rank, finding) for rank in ranks for _kind, finding in [_ending(rank, ranks, line)] if finding]
     return min(found, key=lambda entry: (entry[0], entry[1].number))[2] if found else None
@@ -197,23 +199,23 @@ def _ending(rank: HorovodRank, ranks: list[HorovodRank], line: int | None) -> tu
     files = rank.facts.files
     failed = next((other for other in ranks if other is not rank and other.error and not _dragged(other)), None)
     if rank.facts.fits:
-        return 0, Finding(f"{where} continues and calls model.fit. {expected}", line)
+        return 0, Finding(seen=f"{where} continues and calls model.fit. {expected}", line=line)
     if rank.host == UNREACHED and files and files.cached is not None:
         why = f": {rank.error}" if rank.error else "."
-        return 1, Finding(f"{where} continues without the data{why} {expected}", rank.error_line or line)
+        return 1, Finding(seen=f"{where} continues without the data{why} {expected}", line=rank.error_line or line)
     if _dragged(rank) or rank.ended_for:
         place = f"waits in {rank.collective}" if rank.collective else "waits"
         reached = rank.facts.lines.get("waiting", rank.error_line)
         place += f" on line {reached}" if reached and " on line " not in place else ""
         end = f" after rank {failed.number} has ended: {failed.error}" if failed else " and does not end."
-        return 2, Finding(f"{where} {place}{end} {expected}", reached or line)
+        return 2, Finding(seen=f"{where} {place}{end} {expected}", line=reached or line)
     if rank.exit == 0:
         return 3, Finding(
-            f"{where} ends with exit status 0, as if all were well. {expected}", rank.facts.lines.get("exit")
+            seen=f"{where} ends with exit status 0, as if all were well. {expected}", line=rank.facts.lines.get("exit")
         )
     if not _says_something(rank):
         message = f"{where} ends with exit status {rank.exit}, and prints no line. {expected}"
-        return 4, Finding(message, rank.error_line or line)
+        return 4, Finding(seen=message, line=rank.error_line or line)
     return 5, None
 
 
@@ -237,10 +239,10 @@ def _says_something(rank: HorovodRank) -> bool:
 )
 def results(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """After training, rank 0 copies all of --log-dir to --train-url"""
-    for name, ranks in runs.topologies.items():
+    for name, ranks in runs.clusters.items():
         if name == BY_URL and not _kept(ranks[0]) and all(_kept(own[0]) for own in _others(runs)):
             continue  # a URL is what hinders it: see any_store
-        finding = _results(ranks, expected.topologies[name], source)
+        finding = _results(ranks, expected.clusters[name], source)
         if finding:
             return finding
     return None
@@ -253,23 +255,23 @@ def _results(ranks: list[HorovodRank], expected: list[HorovodRank], source: Sour
         own = rank.facts.files
         if own and (_trained(rank) or own.copied) and rank.error and "store" in rank.causes:
             message = f"{rank.where} cannot copy the results: {rank.error} Expected: rank 0 does, after training."
-            return Finding(message, rank.error_line, explains=True)
+            return Finding(seen=message, line=rank.error_line, explains=True)
         if rank.number and own and own.results_written:
-            return Finding(f"{rank.where} copies results too. Expected: rank 0 alone.", line, explains=True)
+            return Finding(seen=f"{rank.where} copies results too. Expected: rank 0 alone.", line=line, explains=True)
         if not own or not _trained(rank) or rank.error or rank.ended_for:
             why = f": {rank.error}" if rank.error else "."
-            return Finding(f"Not checked: {rank.where} does not get to the end of the program{why}", untold=True)
+            return Untold(seen=f"{rank.where} does not get to the end of the program{why}")
     left, kept = ranks[0].left.below(LOGS), _kept(ranks[0])
     # Where a script has moved its logs, they are known by the names of the solution's.
     logs = left or [name for name in expected[0].left.below(LOGS) if not Path(name).name.startswith(EVENTS)]
     missing = {Path(name).name for name in logs} - kept
     if not kept:
-        message = f"At the end of the program, --train-url holds nothing ({ranks[0].topology})."
-        return Finding(f"{message} Expected: all {len(logs)} files of --log-dir.", line)
+        message = f"At the end of the program, --train-url holds nothing ({ranks[0].cluster})."
+        return Finding(seen=f"{message} Expected: all {len(logs)} files of --log-dir.", line=line)
     if missing:
         shown = "a TensorBoard log" if min(missing).startswith(EVENTS) else min(missing)
-        message = f"At the end of the program, --train-url lacks {shown}, which is in --log-dir ({ranks[0].topology})."
-        return Finding(f"{message} Expected: a copy of all files.", line)
+        message = f"At the end of the program, --train-url lacks {shown}, which is in --log-dir ({ranks[0].cluster})."
+        return Finding(seen=f"{message} Expected: a copy of all files.", line=line)
     return None
 
 
@@ -285,15 +287,15 @@ def data_stay(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
     for rank in runs.all_ranks():
         if rank.facts.files and rank.facts.files.removed:
             message = f"{rank.where} deletes or overwrites data below --data-url, or tries to. Expected: reads only."
-            return Finding(message, rank.error_line or line, explains=True)
+            return Finding(seen=message, line=rank.error_line or line, explains=True)
     if not all(_trained(rank) for rank in runs.ranks()):
-        return Finding("Not checked: the program does not reach training.", untold=True)
+        return Untold(seen="the program does not reach training.")
     return None
 
 
 def _others(runs: HorovodRuns) -> list[list[HorovodRank]]:
-    """Return the ranks of the topologies where the store is a folder."""
-    return [ranks for name, ranks in runs.topologies.items() if name != BY_URL]
+    """Return the ranks of the clusters where the store is a folder."""
+    return [ranks for name, ranks in runs.clusters.items() if name != BY_URL]
 
 
 def _copied(rank: HorovodRank) -> bool:

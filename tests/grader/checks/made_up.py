@@ -55,7 +55,7 @@ def rank_of(number, size, first, epochs, warmup, begin, described):
 
 def all_right() -> Runs:
     """Runs of a script that does all that is asked for."""
-    topologies = {
+    clusters = {
         name: [
             rank_of(number, size, 0, EPOCHS, WARMUP_EPOCHS[name], state(0.0, 0, 0.0), name) for number in range(size)
         ]
@@ -63,12 +63,12 @@ def all_right() -> Runs:
     }
     again = [rank_of(number, 3, NEWEST, 1, 1, state(), "three-ranks") for number in range(3)]
     rates = [[BASE_LR * (1 + (step + 1) / STEPS) for step in range(STEPS)]]
-    return next_to_witness(Runs(topologies, {"resumed": again}, traffic=1000), rates)
+    return next_to_witness(Runs(clusters, {"resumed": again}, traffic=1000), rates)
 
 
 def fits(runs, name="two-hosts"):
     """Return what each rank says of model.fit."""
-    return [rank.facts.fits[0] for rank in (runs.topologies | runs.reserved)[name]]
+    return [rank.facts.fits[0] for rank in (runs.clusters | runs.reserved)[name]]
 
 
 def set_rates(runs, name, rates, rank=0):

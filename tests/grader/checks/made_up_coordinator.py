@@ -15,8 +15,8 @@ WHERE = "Chief (3 parameter servers and 2 workers)"
 ORDERED = list(range(13))
 
 
-def rank(name, facts, exit_status=0, topology="3 parameter servers and 2 workers"):
-    return Rank(0, 0, name, topology, exit_status, None, "", "", "", facts, reported=True)
+def rank(name, facts, exit_status=0, cluster="3 parameter servers and 2 workers"):
+    return Rank(0, 0, name, cluster, exit_status, None, "", "", "", facts, reported=True)
 
 
 def disk(*names):
@@ -60,7 +60,7 @@ def found(check, change=lambda runs, facts: None):
     """Return what a check finds in runs that are changed."""
     right = solved()
     runs = copy.deepcopy(right)
-    change(runs, runs.topologies["restarted"][0].facts)
+    change(runs, runs.clusters["restarted"][0].facts)
     return check(runs, right, SOURCE)
 
 
@@ -89,7 +89,7 @@ def chief(**changes):
 
     def change(runs, facts):
         for name, value in changes.items():
-            setattr(runs.topologies["restarted"][0], name, value)
+            setattr(runs.clusters["restarted"][0], name, value)
 
     return change
 
@@ -107,5 +107,5 @@ def other(number, **changes):
 
 def ended_early(runs, facts):
     facts.order, facts.fits, facts.strategies, facts.lines = [], [], [], {"exit": 25}
-    runs.topologies["restarted"][0].error = "not the chief"
-    runs.topologies["restarted"][0].error_kind, runs.topologies["restarted"][0].error_line = "SystemExit", 25
+    runs.clusters["restarted"][0].error = "not the chief"
+    runs.clusters["restarted"][0].error_kind, runs.clusters["restarted"][0].error_line = "SystemExit", 25

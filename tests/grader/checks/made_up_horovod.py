@@ -66,7 +66,7 @@ def rank(number, fits=None, order=ORDER, gpus=None, growth=None, lines=None, **s
         "stdout": "" if number else "Epoch 1",
         "stderr": "",
     } | seen
-    topology = values.pop("topology", WHERE)
+    cluster = values.pop("cluster", WHERE)
     facts = HorovodFacts(
         order=list(order),
         lines=lines or {},
@@ -74,7 +74,7 @@ def rank(number, fits=None, order=ORDER, gpus=None, growth=None, lines=None, **s
         memory_growth=gpus if growth is None else growth,
         fits=[fit(int(not number))] if fits is None else fits,
     )
-    return Rank(number, 0, f"Rank {number}", topology, facts=facts, reported=True, **values)
+    return Rank(number, 0, f"Rank {number}", cluster, facts=facts, reported=True, **values)
 
 
 def runs(*ranks, gpus=True):

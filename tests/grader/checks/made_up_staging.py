@@ -44,20 +44,20 @@ def disk(left=LOGS, kept=LOGS):
     return Disk({f"{folder}/{name}": 10 for folder, names in {"left": left, "kept": kept}.items() for name in names})
 
 
-def rank(number, slots, facts, topology, **ending):
+def rank(number, slots, facts, cluster, **ending):
     values = {"exit": 0, "ended_for": None, "collective": "", "stdout": "", "stderr": "", "reported": True} | ending
-    made = Rank(number, number // slots, f"Rank {number}", topology, facts=facts, **values)
+    made = Rank(number, number // slots, f"Rank {number}", cluster, facts=facts, **values)
     if facts.error:
         made.error, made.error_kind, made.error_line = facts.error.message, facts.error.kind, facts.error.line
         made.exit = 1
     return made
 
 
-def right(number, slots, topology):
+def right(number, slots, cluster):
     """Return a rank of a right script that trains."""
     copier = number % slots == 0
     own = files(copier, results_written=0 if number else 2)
-    return rank(number, slots, HorovodFacts(order=["trained"], fits=[fit()], files=own), topology, left=disk())
+    return rank(number, slots, HorovodFacts(order=["trained"], fits=[fit()], files=own), cluster, left=disk())
 
 
 def ended(number, message="no data on 1 host", errors=(), kind="SystemExit", **ending):
@@ -76,10 +76,10 @@ def solved():
 
 
 def of_rank(name, *numbers, **values):
-    """Return a change of what was seen of ranks of a topology, of their facts, or of their files."""
+    """Return a change of what was seen of ranks of a cluster, of their facts, or of their files."""
 
     def change(runs):
-        for rank in (runs.topologies[name][number] for number in numbers):
+        for rank in (runs.clusters[name][number] for number in numbers):
             for key, value in values.items():
                 of = next(each for each in (rank, rank.facts, rank.facts.files) if hasattr(each, key))
                 setattr(of, key, value)

@@ -84,7 +84,7 @@ def worker(number, size=2, start=0, epochs=2):
 def right():
     """Return runs of workers that do what both steps ask for."""
     runs = Runs({"two-workers": [worker(0), worker(1)], "three-workers": [worker(0), worker(1)]}, traffic=1000)
-    for rank in runs.topologies["three-workers"]:
+    for rank in runs.clusters["three-workers"]:
         rank.found, rank.facts.fits[0].entered = newest("after-0", 0), progress(0)
     killed, restarted = [worker(0), worker(1)], [worker(0, start=15), worker(1, start=15)]
     for rank in restarted:
@@ -134,6 +134,6 @@ def of_rank(number=1, **values):
 def said(check, change, reserved=""):
     """Return what a check finds once the second worker is changed, in a cluster of its own or in all of them."""
     runs = right()
-    found = runs.reserved[reserved] if reserved else runs.topologies["two-workers"]
+    found = runs.reserved[reserved] if reserved else runs.clusters["two-workers"]
     change(found)
     return check(runs, right(), SCRIPT)

@@ -93,7 +93,7 @@ def test_an_adopted_check_sees_the_clusters_that_it_is_about_and_needs_what_it_i
     @lesson.check(13, hint="", needs=(left_out,))
     def first(runs, expected, source):
         """First."""
-        seen.append((set(runs.topologies), set(runs.reserved), set(expected.topologies)))
+        seen.append((set(runs.clusters), set(runs.reserved), set(expected.clusters)))
 
     @lesson.check(14, hint="", needs=(first,))
     def second(runs, expected, source):

@@ -32,12 +32,12 @@ def test_what_is_right_passes(runs, right):
 
 def cut_short(runs):
     """Yield runs of which a rank reports less and less."""
-    for name, ranks in (runs.topologies | runs.reserved).items():
+    for name, ranks in (runs.clusters | runs.reserved).items():
         for number in range(len(ranks)):
 
             def edited(edit, name=name, number=number):
                 less = deepcopy(runs)
-                edit((less.topologies | less.reserved)[name][number])
+                edit((less.clusters | less.reserved)[name][number])
                 return less
 
             def no_epochs(rank):
@@ -59,7 +59,7 @@ def cut_short(runs):
             yield name, edited(lambda rank: setattr(rank, "facts", HorovodFacts()))
             yield name, edited(lambda rank: setattr(rank.facts, "files", None))
     for reserved in ({}, {"resumed": []}, {"resumed": runs.reserved["resumed"][:1]}):
-        yield "resumed", Runs(deepcopy(runs.topologies), reserved)
+        yield "resumed", Runs(deepcopy(runs.clusters), reserved)
 
 
 def test_whatever_a_rank_does_not_report_no_check_breaks(runs, right):
@@ -69,7 +69,7 @@ def test_whatever_a_rank_does_not_report_no_check_breaks(runs, right):
 
 
 def test_what_no_check_could_see_is_no_pass(runs, right):
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         for rank in ranks:
             rank.facts.fits = []
     found = [check(runs, right, SOURCE) for check in CHECKS]

@@ -34,7 +34,7 @@ def solved():
 def found(check, name, exit_status=0, ended_for=None, stdout="", **changes):
     """Return what a check finds where a cluster's run is changed."""
     runs = solved()
-    ran = (runs.topologies | runs.reserved)[name][0]
+    ran = (runs.clusters | runs.reserved)[name][0]
     ran.exit, ran.ended_for, ran.stdout = exit_status, ended_for, stdout
     for field, value in changes.items():
         setattr(ran.facts, field, value)
@@ -174,7 +174,7 @@ def test_a_training_that_exchanges_nothing_is_no_training(ended, how):
         assert finding.message == f"Not checked: the ranks exchange no gradients ({cluster.description})."
     for name, what in (("joins", "join"), ("dies", "die")):
         runs = solved()
-        (ran,) = (runs.topologies | runs.reserved)[name]
+        (ran,) = (runs.clusters | runs.reserved)[name]
         ran.facts.happened = None
         ran.stdout = "[1]<stderr>:NameError: name 'state' is not defined\n[0]<stderr>:UnknownError: the other one\n"
         for field, value in ended.items():

@@ -14,8 +14,8 @@ WHERE, LATE = "Evaluator (next to a training)", "after a training"
 WEIGHTS = [[1.0, 2.0], [1.0, 2.001], [1.0, 2.002]]  # of each checkpoint
 
 
-def rank(name, facts, topology, exit_status=0):
-    return Rank(0, 0, name, topology, exit_status, None, "", "", "", facts, reported=True)
+def rank(name, facts, cluster, exit_status=0):
+    return Rank(0, 0, name, cluster, exit_status, None, "", "", "", facts, reported=True)
 
 
 def evaluated(weights):
@@ -55,7 +55,7 @@ def found(check, change=lambda runs: None):
 
 def own(**changes):
     """Return a change of what the evaluator next to a training does, or of how it ends."""
-    return lambda runs: _change(runs.topologies["evaluator"][0], changes)
+    return lambda runs: _change(runs.clusters["evaluator"][0], changes)
 
 
 def late(number, **changes):

@@ -130,7 +130,7 @@ def test_a_training_of_no_epochs_is_no_pass_and_no_fault_of_the_grader():
     runs = trained([[1.0] * 4] * 2, lambda rank: [1.0] * 4)
     for rank in runs.ranks():
         rank.facts.fits[0].verbose, rank.facts.fits[0].batches = int(not rank.number), []
-    runs.topologies["one-host"][0].stdout = "Test accuracy"
+    runs.clusters["one-host"][0].stdout = "Test accuracy"
     assert horovod_ranks.rank_0_reports(runs, runs, NOTHING).unclear
     assert figures.draw("weight_distance", runs) == ""
 

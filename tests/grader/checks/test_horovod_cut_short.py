@@ -47,8 +47,8 @@ def test_what_a_crash_hides_is_neither_passed_nor_failed(check, ended, message):
     mine, expected = runs(rank(0), ended), RIGHT
     if check is ranks.without_gpus:
         blind = runs(crash(number=0), crash(), gpus=False)
-        mine = Runs(mine.topologies | blind.topologies)
-        expected = Runs(RIGHT.topologies | BLIND.topologies)
+        mine = Runs(mine.clusters | blind.clusters)
+        expected = Runs(RIGHT.clusters | BLIND.clusters)
     if check is epochs.training_steps and ended.facts.fits:
         mine = runs(rank(0, [fit(1, steps=None)]), ended)
     found = check(mine, expected, SCRIPT)

@@ -128,8 +128,8 @@ def test_rank_0_that_reports_nothing_is_named():
 
 def test_a_program_that_fails_without_gpus_alone_fails_that_check():
     fails = runs(rank(0, [], ["init"], [], **ERROR), rank(1, [], ["init"], [], **ERROR), gpus=False)
-    both = Runs(RIGHT.topologies | fails.topologies)
-    expected = Runs(RIGHT.topologies | BLIND.topologies)
+    both = Runs(RIGHT.clusters | fails.clusters)
+    expected = Runs(RIGHT.clusters | BLIND.clusters)
     assert ranks.without_gpus(expected, expected, SCRIPT) is None
     found = ranks.without_gpus(both, expected, SCRIPT)
     assert (
@@ -139,7 +139,7 @@ def test_a_program_that_fails_without_gpus_alone_fails_that_check():
     assert (found.line, found.explains, found.untold) == (3, True, False)
 
 
-SHORT = {"topology": SHORT_OF_GPUS.description}
+SHORT = {"cluster": SHORT_OF_GPUS.description}
 GUARDED = parsing.read(
     "if gpus:\n"
     '    assert len(gpus) >= hvd.local_size(), "too few"\n'
@@ -152,8 +152,8 @@ GUARDED = parsing.read(
 def short(*ranks, of=RIGHT):
     """Return the runs of a script that is right, but for these ranks on a host with too few GPUs."""
     for one in ranks:
-        one.topology = SHORT["topology"]
-    return Runs(of.topologies, {"short-of-gpus": list(ranks)})
+        one.cluster = SHORT["cluster"]
+    return Runs(of.clusters, {"short-of-gpus": list(ranks)})
 
 
 def ended(number, kind, message, line, **others):
@@ -200,13 +200,13 @@ def test_one_rank_that_says_that_there_are_too_few_gpus_is_enough(refused):
 )
 def test_ranks_that_are_too_many_for_a_host_s_gpus_have_to_say_so(other, message, line):
     found = ranks.enough_gpus(short(rank(0), other), RIGHT, GUARDED)
-    assert found.message.startswith(message.format(SHORT["topology"])) and found.line == line and not found.untold
+    assert found.message.startswith(message.format(SHORT["cluster"])) and found.line == line and not found.untold
     assert found.message.endswith("Expected: an error with a message of its own, that the host has too few GPUs.")
 
 
 def test_a_program_that_ends_where_there_are_gpus_enough_is_told_where():
     mine = short(*(ended(number, "SystemExit", "2 ranks, 1 GPUs", 3) for number in range(2)))
-    mine.topologies = {"one-host": [ended(number, "SystemExit", "1 ranks, 2 GPUs", 3) for number in range(2)]}
+    mine.clusters = {"one-host": [ended(number, "SystemExit", "1 ranks, 2 GPUs", 3) for number in range(2)]}
     found = ranks.enough_gpus(mine, RIGHT, GUARDED)
     assert found.message == (
         "Rank 0 (2 ranks on one host) ends: SystemExit: 1 ranks, 2 GPUs. "
@@ -217,10 +217,10 @@ def test_a_program_that_ends_where_there_are_gpus_enough_is_told_where():
 
 def test_a_program_that_ends_everywhere_shows_nothing_of_its_gpus():
     mine = short(*(ended(number, "SystemExit", "odd", 3) for number in range(2)))
-    everywhere = [ended(number, "SystemExit", "odd", 3, topology=WHERE) for number in range(2)]
-    blind = [ended(number, "SystemExit", "odd", 3, topology="2 ranks without GPUs") for number in range(2)]
-    mine.topologies = {"one-host": everywhere, "three-ranks": blind}
-    found = ranks.enough_gpus(mine, Runs(RIGHT.topologies | BLIND.topologies), GUARDED)
+    everywhere = [ended(number, "SystemExit", "odd", 3, cluster=WHERE) for number in range(2)]
+    blind = [ended(number, "SystemExit", "odd", 3, cluster="2 ranks without GPUs") for number in range(2)]
+    mine.clusters = {"one-host": everywhere, "three-ranks": blind}
+    found = ranks.enough_gpus(mine, Runs(RIGHT.clusters | BLIND.clusters), GUARDED)
     assert found.untold and "ends before it is known how many GPUs there are" in found.message
 
 
@@ -269,7 +269,7 @@ def test_a_share_of_no_steps_ends_the_program_and_is_step_5_s():
     error = "ValueError: Unexpected value for `steps_per_epoch`. Received value is 0."
     fails = [rank(number, [], error=error, causes=frozenset({"no steps"})) for number in range(3)]
     assert not epochs.training_steps(mine, whole, SCRIPT).explains
-    found = epochs.training_steps(Runs(mine.topologies | {"three-ranks": fails}), whole, SCRIPT)
+    found = epochs.training_steps(Runs(mine.clusters | {"three-ranks": fails}), whole, SCRIPT)
     assert "takes 2 steps per epoch. Expected: 4" in found.message and found.explains
 
 

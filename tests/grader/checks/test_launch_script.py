@@ -49,13 +49,13 @@ def solved():
 
 
 def facts(runs, name):
-    return (runs.topologies | runs.reserved)[name][0].facts
+    return (runs.clusters | runs.reserved)[name][0].facts
 
 
 def found(check, name="uneven", exit_status=None, ended_for=None, ranks=None, **changes):
     """Return what a check finds where a cluster's run is changed."""
     runs = solved()
-    ran = (runs.topologies | runs.reserved)[name][0]
+    ran = (runs.clusters | runs.reserved)[name][0]
     ran.exit = ran.exit if exit_status is None else exit_status
     ran.ended_for = ended_for
     for rank in ran.facts.ranks:
@@ -192,7 +192,7 @@ def test_starting_no_rank_without_data_is_not_checked_until_each_host_has_a_copy
 )
 def test_a_script_that_does_not_run_fails(changes, said, line):
     runs = solved()
-    ran = runs.topologies["uneven"][0]
+    ran = runs.clusters["uneven"][0]
     for field, value in changes.items():
         setattr(ran.facts if hasattr(ran.facts, field) else ran, field, value)
     outcome = checks.ended(runs, 18, 60, SOURCE.text)

@@ -23,7 +23,7 @@ def trained(size, accuracy=0.66, steps=None, epochs=3, **seen):
         measured = {"val_accuracy": accuracy + 0.02 * (number % 2) - 0.01 * (size > 1)}
         last = Epoch(each[-1].steps, 1, measured, measure=MEASURE)
         fits = [fit(each=[*each[:-1], last], reads=[])]
-        ranks.append(rank(number, fits, topology=f"{size} hosts with a rank each", **seen))
+        ranks.append(rank(number, fits, cluster=f"{size} hosts with a rank each", **seen))
     return ranks
 
 

@@ -211,10 +211,10 @@ def test_weights_that_no_checkpoint_has():
 
 def test_workers_that_take_each_others_files_away_write_to_one_folder():
     runs = right()
-    of_facts(saves=saves(5))(runs.topologies["two-workers"])
+    of_facts(saves=saves(5))(runs.clusters["two-workers"])
     assert not restart.thrown_away(runs, right(), SCRIPT).explains
     error = "InvalidArgumentError: left/checkpoints/after-2_temp/part-00000-of-00001 did not exist"
-    of_rank(error=error)(runs.topologies["three-workers"])
+    of_rank(error=error)(runs.clusters["three-workers"])
     found = restart.thrown_away(runs, right(), SCRIPT)
     assert "writes where the chief's files are kept" in found.message and found.explains
 
@@ -223,23 +223,23 @@ def test_workers_that_take_each_others_files_away_write_to_one_folder():
 def test_a_worker_that_was_ended_early_may_leave_its_folder(ended):
     runs = right()
     for change in (of_facts(remains=["/tmp/a"]), of_rank(**ended)):
-        change(runs.topologies["two-workers"])
+        change(runs.clusters["two-workers"])
     assert restart.thrown_away(runs, right(), SCRIPT) is None
 
 
 def test_epochs_counted_from_the_beginning():
     runs, expected = right(), right()
     for every in (runs, expected):
-        for rank in every.topologies["three-workers"]:
+        for rank in every.clusters["three-workers"]:
             rank.found, rank.facts.fits[0].entered = newest("after-2", 24), progress(24)
-    runs.topologies["three-workers"][1].facts.fits[0].epochs = [12] * 4
+    runs.clusters["three-workers"][1].facts.fits[0].epochs = [12] * 4
     message = batches.restored(runs, expected, SCRIPT).message
     assert "trains for 4 batches. Expected: 2, since --epochs is 4, with 2 epochs behind it." in message
 
 
 def test_workers_that_shuffle_with_seeds_of_their_own_pass_as_the_lesson_says():
     runs = right()
-    fit = runs.topologies["two-workers"][1].facts.fits[0]
+    fit = runs.clusters["two-workers"][1].facts.fits[0]
     first = worker(0).facts.fits[0].images
     fit.images = [*first[:6], *fit.images[6:]]  # half of them are the other worker's, too
     assert batches.parts(runs, right(), SCRIPT) is None
@@ -249,7 +249,7 @@ def test_workers_that_shuffle_with_seeds_of_their_own_pass_as_the_lesson_says():
 
 def test_images_that_the_script_shares_out_alone_pass():
     runs = right()
-    fit = runs.topologies["two-workers"][1].facts.fits[0]
+    fit = runs.clusters["two-workers"][1].facts.fits[0]
     fit.divided, fit.images = False, [[2, 3], [6, 7]] * 12
     assert batches.parts(runs, right(), SCRIPT) is None
 

@@ -7,7 +7,7 @@ import pytest
 from grader.checks import parameter_server as checks
 from grader.terms.facts import Input, Progress, Save
 from grader.terms.job import BATCH
-from grader.runner.synthetic_data import TRAIN_IMAGES
+from grader.terms.clusters import TRAIN_IMAGES
 from grader.terms.runs import Runs
 from tests.grader.checks.made_up_coordinator import (
     ORDERED,
@@ -287,7 +287,7 @@ def test_a_training_that_hardly_communicates_needs_a_person():
 def test_a_training_that_fails_may_hardly_communicate():
     def failed(runs, facts):
         runs.traffic = 10
-        runs.topologies["restarted"][0].error = "ValueError: no"
+        runs.clusters["restarted"][0].error = "ValueError: no"
 
     assert found(checks.scope, failed) is None
 

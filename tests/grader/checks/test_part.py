@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.checks.part import Finding, Part
+from grader.terms.findings import Finding, Part
 from grader.terms.facts import HorovodFacts
 from grader.reading import parsing
 from grader.terms.runs import Rank, Runs

@@ -126,7 +126,7 @@ def test_a_warm_up_that_begins_anew_after_a_restart(runs, right):
 
 
 def test_a_crash_in_fit_is_not_taken_for_another_steps(runs, right):
-    for rank in runs.topologies["two-hosts"]:
+    for rank in runs.clusters["two-hosts"]:
         rank.facts.fits[0].epochs, rank.facts.fits[0].batches, rank.facts.fits[0].schedule = [], [], {}
         rank.facts.order = []
         rank.error, rank.error_line = "AttributeError: 'float' object has no attribute 'dtype'", 9

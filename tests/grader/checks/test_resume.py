@@ -128,7 +128,7 @@ def test_names_in_the_order_of_texts(runs, right):
 def test_checkpoints_named_by_the_epochs_before_them(runs, right, begins, repeated):
     for number, epoch in enumerate(fits(runs, "three-ranks")[0].epochs):
         epoch.saved = [f"checkpoint-{number}.h5"]
-    runs.topologies["three-ranks"][0].left = Disk({f"left/checkpoint-{number}.h5": 10 for number in (0, 1)})
+    runs.clusters["three-ranks"][0].left = Disk({f"left/checkpoint-{number}.h5": 10 for number in (0, 1)})
     begin(runs, begins, begins)
     found = resume.goes_on(runs, right, SOURCE)
     assert bool(found) is repeated

@@ -60,7 +60,7 @@ def solved():
 def found(check, name, change):
     """Return what a check finds where the facts of a cluster are changed."""
     runs = solved()
-    ran = (runs.topologies | runs.reserved)[name][0]
+    ran = (runs.clusters | runs.reserved)[name][0]
     change(ran.facts)
     return check(runs, solved(), SOURCE)
 
@@ -220,7 +220,7 @@ def test_a_job_that_failed_and_was_not_requeued_is_reported_with_its_exit_status
 )
 def test_nothing_is_decided_where_no_rank_starts(check, why):
     runs = solved()
-    for ran in (ranks[0] for ranks in (runs.topologies | runs.reserved).values()):
+    for ran in (ranks[0] for ranks in (runs.clusters | runs.reserved).values()):
         ran.facts.runs = [SeenRun(["adam"])]
     finding = check(runs, solved(), SOURCE)
     assert finding.untold and finding.message == f"Not checked: {why}."
@@ -243,7 +243,7 @@ def test_nothing_is_decided_where_no_rank_starts(check, why):
 )
 def test_a_job_that_does_not_run_fails(changes, said, line):
     runs = solved()
-    ran = runs.topologies["steady"][0]
+    ran = runs.clusters["steady"][0]
     for field, value in changes.items():
         setattr(ran.facts if hasattr(ran.facts, field) else ran, field, value)
     outcome = checks.ended(runs, 19, 60, SOURCE.text)

@@ -10,7 +10,7 @@ from grader.checks.production.imagenet_resnet50 import val_batch
 from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
 from grader.terms.job import BATCH
 from grader.reading import parsing
-from grader.runner.synthetic_data import TRAIN_IMAGES, VAL_IMAGES
+from grader.terms.clusters import TRAIN_IMAGES, VAL_IMAGES
 from grader.terms.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 
@@ -38,7 +38,7 @@ def named(way, size):
     return [[f"val {image}" for image in share] for share in way(0, size, VAL_IMAGES)]
 
 
-def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="three-ranks", topology="one host"):
+def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="three-ranks", cluster="one host"):
     """Return runs whose ranks train and validate on the shares that two functions give for each epoch."""
     ranks = []
     for number in range(size):
@@ -49,12 +49,12 @@ def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="three-rank
         fit = Fit(0, {}, [], [], None, [], [], initial, State([], [], 0, []), [Batch(0.1, [], [], [])], own)
         fit.generator = f"of rank {number}"
         facts = HorovodFacts(fits=[fit])
-        ranks.append(Rank(number, 0, f"Rank {number}", topology, 0, None, "", "", "", facts, reported=True))
+        ranks.append(Rank(number, 0, f"Rank {number}", cluster, 0, None, "", "", "", facts, reported=True))
     return next_to_witness(Runs({name: ranks}), [[0.01] * (TRAIN_IMAGES // 2 // BATCH)])
 
 
 def resumed(runs, epochs, initial=2, **ways):
-    runs.reserved["resumed-on-one-host"] = runs_of(epochs, initial=initial, **ways).topologies["three-ranks"]
+    runs.reserved["resumed-on-one-host"] = runs_of(epochs, initial=initial, **ways).clusters["three-ranks"]
     return runs
 
 
@@ -244,7 +244,7 @@ def test_validation_on_training_images_is_found():
 
 def test_ranks_that_seed_numpy_alike_in_training_fail():
     runs = runs_of([0, 1])
-    for rank in runs.topologies["three-ranks"]:
+    for rank in runs.clusters["three-ranks"]:
         rank.facts.fits[0].seeds = ["0", "1"]
     found = shares.own_generator(runs, runs, parsing.read("np.random.seed(epoch)\nmodel.fit()\n"))
     assert "Rank 1 (one host) seeds NumPy's global generator with 0" in found.message and found.line == 1
@@ -252,7 +252,7 @@ def test_ranks_that_seed_numpy_alike_in_training_fail():
 
 def test_ranks_that_seed_numpy_alike_before_training_fail():
     runs = runs_of([0, 1])
-    for rank in runs.topologies["three-ranks"]:
+    for rank in runs.clusters["three-ranks"]:
         rank.facts.fits[0].generator = "the same"
     found = shares.own_generator(runs, runs, parsing.read("np.random.seed(1)\nmodel.fit()\n"))
     assert "global generator is in the same state on ranks 0 and 1 (one host)" in found.message and found.line == 1
@@ -260,6 +260,6 @@ def test_ranks_that_seed_numpy_alike_before_training_fail():
 
 def test_ranks_may_seed_numpy_each_in_its_own_way():
     runs = runs_of([0, 1])
-    for rank in runs.topologies["three-ranks"]:
+    for rank in runs.clusters["three-ranks"]:
         rank.facts.fits[0].seeds = [str(rank.number)]
     assert shares.own_generator(runs, runs, SOURCE) is None

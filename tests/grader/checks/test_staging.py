@@ -47,7 +47,7 @@ def test_a_right_script_passes(check, runs):
 
 def test_a_copy_of_paths_alone_is_found(runs):
     facts = HorovodFacts(files=files(False, copied=0, cached=None), error=Error("FileNotFoundError", "file:/x", 1, ""))
-    runs.topologies["three-ranks"] = [rank(n, 3, facts, "three-ranks") for n in range(3)]
+    runs.clusters["three-ranks"] = [rank(n, 3, facts, "three-ranks") for n in range(3)]
     found = of(staging.any_store, runs)
     assert "Where it is a URL, file:///…, they are not. Rank 0 (three-ranks) fails: file:/x" in found.message
     assert found.line == 1 and found.explains
@@ -55,7 +55,7 @@ def test_a_copy_of_paths_alone_is_found(runs):
 
 
 def test_results_that_only_go_to_a_path_are_found(runs):
-    for one in runs.topologies["three-ranks"]:
+    for one in runs.clusters["three-ranks"]:
         one.left = disk(kept=[])
     found = of(staging.any_store, runs)
     assert "Where --train-url is a path, results are copied. Where it is a URL" in found.message and found.line == 5
@@ -63,14 +63,14 @@ def test_results_that_only_go_to_a_path_are_found(runs):
 
 
 def test_two_copies_on_a_host_are_found(runs):
-    runs.topologies["three-ranks"][1].facts.files.copied = IMAGES
+    runs.clusters["three-ranks"][1].facts.files.copied = IMAGES
     assert of(staging.staged, runs).message.startswith(
         "Ranks 0 and 1 each copy the data to the same host (three-ranks)."
     )
 
 
 def test_a_host_without_a_copy_is_named_with_the_line_where_its_rank_waits(runs):
-    last = runs.topologies["two-hosts"][1]
+    last = runs.clusters["two-hosts"][1]
     last.facts = HorovodFacts(files=files(False, cached=None), lines={"waiting": 8})
     last.ended_for = "stall"
     found = of(staging.staged, runs)
@@ -79,14 +79,14 @@ def test_a_host_without_a_copy_is_named_with_the_line_where_its_rank_waits(runs)
 
 
 def test_a_missing_file_on_a_host_without_a_copy_is_named(runs):
-    last = runs.topologies["two-hosts"][1]
+    last = runs.clusters["two-hosts"][1]
     last.facts.files.copied = 0
     last.error, last.causes = "FileNotFoundError: copy/train", frozenset({"no file"})
     assert "Rank 1 fails: FileNotFoundError: copy/train" in of(staging.staged, runs).message
 
 
 def test_a_part_of_the_copy_is_found(runs):
-    runs.topologies["three-ranks"][1].facts.files.cached = 3
+    runs.clusters["three-ranks"][1].facts.files.cached = 3
     found = of(staging.reads_copy, runs)
     assert found.message.startswith(
         "Rank 1 (three-ranks) begins to read when its host's --cache-dir holds 3 of 20 images."
@@ -95,7 +95,7 @@ def test_a_part_of_the_copy_is_found(runs):
 
 
 def test_reads_from_afar_are_found(runs):
-    runs.topologies["two-hosts"][1].facts.files.read_in_training = 7
+    runs.clusters["two-hosts"][1].facts.files.read_in_training = 7
     found = of(staging.reads_copy, runs)
     assert (
         found.message.startswith("Rank 1 (two-hosts) reads 7 files of --data-url while it trains.") and found.line == 3
@@ -103,7 +103,7 @@ def test_reads_from_afar_are_found(runs):
 
 
 def test_a_rank_that_does_not_wait_is_found(runs):
-    early = runs.topologies["three-ranks"][1]
+    early = runs.clusters["three-ranks"][1]
     early.facts = HorovodFacts(files=files(False, cached=None))
     early.error, early.error_line, early.causes = "FileNotFoundError: copy", 7, frozenset({"no file"})
     found = of(staging.reads_copy, runs)
@@ -164,17 +164,17 @@ def test_an_end_without_a_line_is_found(runs):
 
 
 def test_a_crash_in_training_says_nothing_about_results(runs):
-    for one in runs.topologies["two-hosts"]:
+    for one in runs.clusters["two-hosts"]:
         one.error, one.left, one.facts.order = "ValueError: shapes", disk(kept=[]), []
     found = of(staging.results, runs)
     assert found.untold and "does not get to the end of the program: ValueError: shapes" in found.message
 
 
 def test_results_that_are_missing_are_named(runs):
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         ranks[0].left = disk(kept=["events.1"])
     assert "--train-url lacks weights.h5, which is in --log-dir (two-hosts)." in of(staging.results, runs).message
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         ranks[0].left = disk(kept=[])
     found = of(staging.results, runs)
     assert (
@@ -184,20 +184,20 @@ def test_results_that_are_missing_are_named(runs):
 
 
 def test_results_that_are_moved_are_not_missing(runs):
-    for ranks in runs.topologies.values():
+    for ranks in runs.clusters.values():
         ranks[0].left = disk(left=[])
     assert of(staging.results, runs) is None
-    runs.topologies["two-hosts"][0].left = disk(left=[], kept=["events.1"])
+    runs.clusters["two-hosts"][0].left = disk(left=[], kept=["events.1"])
     assert "--train-url lacks weights.h5" in of(staging.results, runs).message
 
 
 def test_results_of_another_rank_are_found(runs):
-    runs.topologies["two-hosts"][1].facts.files.results_written = 1
+    runs.clusters["two-hosts"][1].facts.files.results_written = 1
     assert of(staging.results, runs).message.startswith("Rank 1 (two-hosts) copies results too.")
 
 
 def test_a_script_that_empties_the_store_is_found(runs):
-    runs.topologies["two-hosts"][0].facts.files.removed = 1
+    runs.clusters["two-hosts"][0].facts.files.removed = 1
     found = of(staging.data_stay, runs)
     assert (
         found.message.startswith("Rank 0 (two-hosts) deletes or overwrites data below --data-url") and found.line == 6
@@ -253,7 +253,7 @@ def test_what_is_wrong_is_said_with_its_line(check, change, message, line, runs)
 @pytest.mark.parametrize(
     ("check", "change", "message"),
     [
-        (staging.any_store, lambda runs: runs.topologies.pop("three-ranks"), "the program was not run with URLs."),
+        (staging.any_store, lambda runs: runs.clusters.pop("three-ranks"), "the program was not run with URLs."),
         (
             staging.any_store,
             of_rank("two-hosts", 0, 1, copied=0),

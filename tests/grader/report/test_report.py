@@ -76,7 +76,7 @@ def test_every_figure_that_a_check_names_can_be_drawn():
 
 def test_titles_of_a_figure_are_next_to_each_other():
     names = "2 ranks on one host without GPUs", "2 hosts with a rank and a GPU each", "3 ranks on one host with 4 GPUs"
-    figure = figures.lines_printed([[rank(0, topology=name)] for name in names])
+    figure = figures.lines_printed([[rank(0, cluster=name)] for name in names])
     figure.draw_without_rendering()
     places = [ax.title.get_window_extent() for ax in figure.axes]
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(places))

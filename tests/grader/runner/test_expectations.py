@@ -18,13 +18,13 @@ class CountingPool:
     """Stands for a pool: every rank exits with this status and reports nothing but that it is there."""
 
     def __init__(self, kind, status=0, late=()):
-        """Answer with facts of this kind; ranks of the topologies in late were ended for time."""
+        """Answer with facts of this kind; ranks of the clusters in late were ended for time."""
         self.facts, self.status, self.late, self.runs = msgspec.to_builtins(kind()), status, late, 0
 
-    def run(self, script, name, topologies, seconds):
+    def run(self, script, name, clusters, seconds):
         """Count, and answer."""
         self.runs += 1
-        answer = Answer({each.name: [self.result(each.name)] * each.size for each in topologies}, traffic=7)
+        answer = Answer({each.name: [self.result(each.name)] * each.size for each in clusters}, traffic=7)
         return Ran(msgspec.json.encode(answer))
 
     def result(self, name):

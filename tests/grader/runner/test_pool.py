@@ -20,7 +20,7 @@ from grader.terms import runs
 from grader.checks.horovod.fashion_mnist import WITH_WITNESS
 from grader.checks.training import CLUSTERS
 from grader.terms.facts import Answer, HorovodFacts, Result, Testimony
-from grader.terms.job import TaskSpec, Topology
+from grader.terms.job import TaskSpec, Cluster
 from grader.judge import judge
 from grader.sandbox import policy
 from grader.runner.pool import OF_DECISIONS, OF_RUNS, NoVerdictError, OverrunError, Pool, _exchange
@@ -37,15 +37,15 @@ def pool():
         yield pool
 
 
-def results(pool, script: str, topologies=CLUSTERS, **options) -> dict[str, list[Result]]:
-    """Run a script and return what each rank left, by topology."""
-    ran = pool.run(script, "script.py", topologies, **options)
-    return msgspec.json.decode(ran.answer, type=Answer).topologies
+def results(pool, script: str, clusters=CLUSTERS, **options) -> dict[str, list[Result]]:
+    """Run a script and return what each rank left, by cluster."""
+    ran = pool.run(script, "script.py", clusters, **options)
+    return msgspec.json.decode(ran.answer, type=Answer).clusters
 
 
-def printed(pool, script: str, topology: str = "one-host") -> list[str]:
+def printed(pool, script: str, cluster: str = "one-host") -> list[str]:
     """Run a script and return what its ranks printed there."""
-    return [rank.stdout.strip() for rank in results(pool, script)[topology]]
+    return [rank.stdout.strip() for rank in results(pool, script)[cluster]]
 
 
 def test_ranks_know_their_place(pool):
@@ -62,14 +62,14 @@ def test_ranks_know_their_place(pool):
     assert "; ".join(begun) == "; ".join(cluster.description for cluster in CLUSTERS)
 
 
-WORKERS = Topology("two-workers", "two workers", 1, 2, 0, tasks=(TaskSpec("worker"),) * 2)
+WORKERS = Cluster("two-workers", "two workers", 1, 2, 0, tasks=(TaskSpec("worker"),) * 2)
 
 
-@pytest.mark.parametrize("topology", [CLUSTERS[0], WORKERS], ids=lambda topology: topology.name)
-def test_no_rank_takes_a_data_iterator_down(pool, topology):
+@pytest.mark.parametrize("cluster", [CLUSTERS[0], WORKERS], ids=lambda cluster: cluster.name)
+def test_no_rank_takes_a_data_iterator_down(pool, cluster):
     script = "import gc, weakref\nimport tensorflow as tf\nmade = weakref.ref(iter(tf.data.Dataset.range(2)))\n"
-    left = results(pool, f"{script}gc.collect()\nprint(next(made()).numpy())", [topology])
-    assert [rank.stdout for rank in left[topology.name]] == ["0\n"] * 2
+    left = results(pool, f"{script}gc.collect()\nprint(next(made()).numpy())", [cluster])
+    assert [rank.stdout for rank in left[cluster.name]] == ["0\n"] * 2
 
 
 def test_of_workers_that_wait_for_good_one_that_is_through_was_not_ended(pool):

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from course.steps import ROOT
-from grader.terms.job import Topology
+from grader.terms.job import Cluster
 from grader.runner import synthetic_data
 from grader.runner import watched_run
 
 pytestmark = pytest.mark.slow
 
-UNEVEN = Topology("uneven", "2 hosts", 2, 1, 0, watcher="launch_script")
-STEADY = Topology("steady", "2 nodes", 3, 1, 0, watcher="slurm_job")
+UNEVEN = Cluster("uneven", "2 hosts", 2, 1, 0, watcher="launch_script")
+STEADY = Cluster("steady", "2 nodes", 3, 1, 0, watcher="slurm_job")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def data():
 
 def run(script, data, seconds=60):
     """Run a launch script on two hosts, zoe and adam, and return the result."""
-    return json.loads(watched_run.run(script, "launch.sh", [UNEVEN], seconds, data, True))["topologies"]["uneven"][0]
+    return json.loads(watched_run.run(script, "launch.sh", [UNEVEN], seconds, data, True))["clusters"]["uneven"][0]
 
 
 def test_a_job_that_ends_the_scheduler_gets_no_verdict(data, leftovers):
@@ -50,7 +50,7 @@ mpirun "$@" $'\\xff'
 
 
 def test_what_a_job_makes_of_odd_names_and_texts_is_no_trouble(data):
-    (found,) = json.loads(watched_run.run(ODD, "job.sbatch", [STEADY], 60, data, True))["topologies"]["steady"]
+    (found,) = json.loads(watched_run.run(ODD, "job.sbatch", [STEADY], 60, data, True))["clusters"]["steady"]
     rank = found["facts"]["runs"][0]["ranks"][0]
     assert rank["arguments"][-1] == "?" and len(rank["found"]) == 100
 

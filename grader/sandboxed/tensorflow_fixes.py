@@ -1,0 +1,95 @@
+"""Work-arounds for what TensorFlow and Keras 2.15 do by chance, so that a script's verdict is the same each time."""
+
+import contextlib
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+from keras.src.engine import data_adapter
+from tensorflow.core.protobuf import tensorflow_server_pb2
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.data.ops import iterator_ops, multi_device_iterator_ops
+
+# --- Iterators that take seconds to end -------------------------------------------------------------------------------
+#
+# Each iterator over a data set has a thread that tunes it now and then, at intervals that double, up to a minute. Taking
+# the iterator down wakes that thread, and waits for it; but TensorFlow calls the thread before it says that it has to
+# end (CancellationManager::StartCancel runs the callbacks, and sets the flag that Model::OptimizeLoop reads after them).
+# On a busy machine the thread may look in between, and sleeps on: the program stands still for ten seconds or more, at
+# the end of model.fit or of an evaluation, as if it were deadlocked.
+
+ITERATORS: tuple[Any, ...] = (iterator_ops.OwnedIterator, multi_device_iterator_ops.OwnedMultiDeviceIterator)
+
+_kept: list[Any] = []
+
+
+def keep_iterators() -> None:
+    """Keep every data iterator that this process makes from now on, so that none is taken down."""
+    for kind in ITERATORS:
+        _keep(kind)
+
+
+def _keep(kind: Any) -> None:
+    begin = kind.__init__
+
+    def kept(iterator: Any, *args: Any, **kwargs: Any) -> None:
+        _kept.append(iterator)
+        begin(iterator, *args, **kwargs)
+
+    kind.__init__ = kept
+
+
+# --- Workers that look for the first one before it is there -----------------------------------------------------------
+#
+# TensorFlow's processes try to reach each other once a second (fixed_reconnect_backoff_ms in its grpc_channel.cc).
+# Workers that start at the same time on few cores come too early more often than not, and lose a second.
+
+LOST = 1.0  # seconds: waiting for longer would save nothing
+
+
+def await_leader() -> None:
+    """Have each worker but the first wait for that one, before TensorFlow starts its own server."""
+    enable = pywrap_tfe.TFE_EnableCollectiveOps
+
+    def call(context: Any, definition: bytes) -> None:
+        server = tensorflow_server_pb2.ServerDef.FromString(definition)
+        if server.task_index:
+            _wait_for(next(job.tasks[0] for job in server.cluster.job if job.name == server.job_name))
+        enable(context, definition)
+
+    pywrap_tfe.TFE_EnableCollectiveOps = call
+
+
+def _wait_for(address: str) -> None:
+    """Wait until something listens at an address, host:port, for LOST seconds at most."""
+    host, _, port = address.rpartition(":")
+    deadline = time.monotonic() + LOST
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=LOST):
+            return
+        time.sleep(0.005)
+
+
+# --- Training with a coordinator whose data run out -------------------------------------------------------------------
+#
+# Keras ends such a training early, with a warning, and then fetches what the last step returned. If that step was
+# another worker's and not done yet, it is cancelled, and fetching raises CancelledError. So which worker is faster
+# decides whether the program fails.
+
+HANDLER: Any = data_adapter._ClusterCoordinatorDataHandler
+
+
+def raise_shortages() -> None:
+    """Raise OutOfRangeError wherever Keras notices that a coordinator's data are fewer than its steps."""
+    catch = HANDLER.catch_stop_iteration
+
+    @contextlib.contextmanager
+    def watched(handler: Any) -> Iterator[None]:
+        with catch(handler):
+            yield
+        if handler._insufficient_data:
+            raise tf.errors.OutOfRangeError(None, None, "The data end before the last step.")
+
+    HANDLER.catch_stop_iteration = watched

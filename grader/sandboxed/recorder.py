@@ -106,12 +106,14 @@ class Recorder(Generic[Recorded]):
         """Return the facts as msgpack, as far as they are known."""
         try:
             return msgspec.msgpack.encode(self.facts, enc_hook=plain)
-        except UnicodeEncodeError:  # a text of the script has halves of characters
+        except (UnicodeEncodeError, OverflowError):  # a text of the script has halves of characters, or a huge number
             return msgspec.msgpack.encode(_whole(msgspec.to_builtins(self.facts, enc_hook=plain)))
 
 
 def _whole(value: Any) -> Any:
-    """Return built-in values with a question mark in the place of each half of a character."""
+    """Return built-in values with a question mark in the place of each half of a character, and 0 of a huge number."""
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else 0
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, dict):

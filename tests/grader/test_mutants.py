@@ -12,8 +12,8 @@ from benchmarks import mutants as benchmark
 from benchmarks.mutants import fate
 from course import steps
 from grader.judge import judge
-from grader.sandbox import policy
 from grader.runner.pool import Pool
+from grader.sandbox import policy
 from tests.mutants import GRADED, Mutant, of
 from tests.mutants.equivalents import EQUIVALENTS
 from tests.mutants.mutators import MUTATORS

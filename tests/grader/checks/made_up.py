@@ -2,9 +2,9 @@
 
 from course.steps import SOLUTIONS
 from grader.checks.production.imagenet_resnet50 import EPOCHS, NEWEST, WARMUP_EPOCHS
-from grader.terms.facts import Batch, Disk, Epoch, Files, Fit, HorovodFacts, State
-from grader.terms.job import BASE_LR
 from grader.reading import parsing
+from grader.terms.clusters import BASE_LR
+from grader.terms.facts import Batch, Disk, Epoch, Files, Fit, HorovodFacts, State
 from grader.terms.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 

@@ -2,9 +2,9 @@
 
 import itertools
 
-from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
-from grader.terms.job import BATCH
 from grader.reading import parsing
+from grader.terms.clusters import BATCH
+from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
 from grader.terms.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 

@@ -1,7 +1,7 @@
 """Made-up runs of step 8: those of a script that does all that is asked for, and changes of them."""
 
-from grader.terms.facts import Batch, Disk, Error, Files, Fit, HorovodFacts, State
 from grader.reading import parsing
+from grader.terms.facts import Batch, Disk, Error, Files, Fit, HorovodFacts, State
 from grader.terms.runs import Rank, Runs
 
 IMAGES = 20

@@ -2,9 +2,9 @@
 
 from grader.checks.multi_worker.batches import HELD_OUT, TRAIN
 from grader.checks.multi_worker.workers import STRATEGY
-from grader.terms.facts import Disk, Progress, Save, TaskFacts, TaskFit, Writer
-from grader.terms.job import BATCH
 from grader.reading import parsing
+from grader.terms.clusters import BATCH
+from grader.terms.facts import Disk, Progress, Save, TaskFacts, TaskFit, Writer
 from grader.terms.runs import Rank, Runs
 
 SCRIPT = parsing.read(

@@ -6,8 +6,8 @@ from grader.checks import capstone_3
 from grader.checks.capstone_3 import LEARNING_ALONE, LEARNING_SERVED, LEARNING_TOGETHER, MARGIN
 from grader.checks.learning import MEASURES
 from grader.checks.part import Part
-from grader.terms.facts import Progress, TaskFacts, TaskFit
 from grader.reading import parsing
+from grader.terms.facts import Progress, TaskFacts, TaskFit
 from grader.terms.runs import Rank, Runs
 
 SCRIPT = parsing.read("model.fit(steps_per_epoch=5)\nSGD(0.1)\n")

@@ -6,8 +6,8 @@ import pytest
 
 from grader.checks.production import resume
 from grader.checks.production.imagenet_resnet50 import part
+from grader.terms.clusters import BASE_LR
 from grader.terms.facts import Batch, Epoch, HorovodFacts
-from grader.terms.job import BASE_LR
 from grader.terms.runs import Runs
 from tests.grader.checks.made_up import SOURCE, STEPS, all_right, fits
 

@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from grader.checks import evaluator as checks
-from grader.terms.facts import ARGUMENTS, Checkpoint, TaskFacts
 from grader.reading import parsing
+from grader.terms.facts import ARGUMENTS, Checkpoint, TaskFacts
 from grader.terms.runs import Rank, Runs
 
 SOURCE = parsing.read("resolver.task_type\nset_visible_devices()\nparse_args()\nSidecarEvaluator(steps=1)\n")

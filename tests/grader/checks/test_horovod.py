@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from grader.checks.horovod import epochs, updates
 from grader.checks.horovod import ranks as horovod_ranks
-from grader.terms.facts import Batch, Fit, HorovodFacts, State
+from grader.reading import parsing
 from grader.report import figures
 from grader.runner import synthetic_data
-from grader.reading import parsing
+from grader.terms.facts import Batch, Fit, HorovodFacts, State
 from grader.terms.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 

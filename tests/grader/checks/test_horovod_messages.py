@@ -5,8 +5,8 @@ import pytest
 from course.internal.stalls import GRADIENTS, METRICS, VARIABLES
 from grader.checks.horovod import epochs, ranks, updates
 from grader.checks.horovod.fashion_mnist import COUNTED, SHORT_OF_GPUS, VAL_BATCH
-from grader.terms.facts import ARGUMENTS, Error
 from grader.reading import parsing
+from grader.terms.facts import ARGUMENTS, Error
 from grader.terms.runs import Runs
 from tests.grader.checks.made_up_horovod import (
     BROADCAST,

@@ -5,8 +5,8 @@ import pytest
 from grader.checks import capstone_1
 from grader.checks.capstone_1 import LEARNED_BATCH, learned
 from grader.checks.learning import MARGIN, MEASURES
-from grader.terms.facts import Epoch
 from grader.reading import parsing
+from grader.terms.facts import Epoch
 from grader.terms.runs import Runs
 from tests.grader.checks.made_up_horovod import GRADIENT, METRIC, fit, rank
 

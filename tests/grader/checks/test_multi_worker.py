@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.checks.multi_worker import restart, workers
-from grader.checks.multi_worker import batches
+from grader.checks.multi_worker import batches, restart, workers
 from grader.checks.multi_worker.workers import STRATEGY
+from grader.terms.clusters import BATCH
 from grader.terms.facts import Disk, Progress, Save, Writer
-from grader.terms.job import BATCH
 from tests.grader.checks.made_up_workers import (
     CHECKPOINTS,
     SCRIPT,

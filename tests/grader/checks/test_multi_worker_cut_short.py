@@ -2,8 +2,7 @@
 
 import pytest
 
-from grader.checks.multi_worker import restart, workers
-from grader.checks.multi_worker import batches
+from grader.checks.multi_worker import batches, restart, workers
 from grader.terms.facts import Disk
 from tests.grader.checks.made_up_workers import SCRIPT, of_facts, of_fit, of_rank, right, said
 

@@ -5,9 +5,8 @@ import math
 import pytest
 
 from grader.checks import parameter_server as checks
+from grader.terms.clusters import BATCH, TRAIN_IMAGES
 from grader.terms.facts import Input, Progress, Save
-from grader.terms.job import BATCH
-from grader.terms.clusters import TRAIN_IMAGES
 from grader.terms.runs import Runs
 from tests.grader.checks.made_up_coordinator import (
     ORDERED,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from grader.terms.findings import Finding, Part
-from grader.terms.facts import HorovodFacts
 from grader.reading import parsing
+from grader.terms.facts import HorovodFacts
+from grader.terms.findings import Finding, Part
 from grader.terms.runs import Rank, Runs
 
 part = Part("script.py", "", HorovodFacts)

@@ -7,7 +7,7 @@ import pytest
 from grader.checks import production
 from grader.checks.production import rate
 from grader.checks.production.imagenet_resnet50 import WARMUP_EPOCHS
-from grader.terms.job import BASE_LR
+from grader.terms.clusters import BASE_LR
 from grader.terms.runs import Runs
 from tests.grader.checks.made_up import LATER, SIZES, SOURCE, STEPS, all_right, fits, line, set_rates
 

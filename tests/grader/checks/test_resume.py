@@ -4,8 +4,8 @@ import pytest
 
 from grader.checks.production import resume
 from grader.checks.production.imagenet_resnet50 import EPOCHS, FIRST, NEWEST
-from grader.terms.facts import Disk
 from grader.reading import parsing
+from grader.terms.facts import Disk
 from grader.terms.runs import Runs
 from tests.grader.checks.made_up import SOURCE, all_right, fits, line, state
 

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from grader.checks.production import shares
 from grader.checks.production.imagenet_resnet50 import val_batch
-from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
-from grader.terms.job import BATCH
 from grader.reading import parsing
-from grader.terms.clusters import TRAIN_IMAGES, VAL_IMAGES
+from grader.terms.clusters import BATCH, TRAIN_IMAGES, VAL_IMAGES
+from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
 from grader.terms.runs import Rank, Runs
 from tests.grader.checks.made_up_witness import next_to_witness
 

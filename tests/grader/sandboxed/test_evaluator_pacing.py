@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.terms.facts import TaskFacts
 from grader.sandboxed import evaluator_pacing
 from grader.sandboxed.recorder import Recorder
+from grader.terms.facts import TaskFacts
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ WATCHED = """
 import os, pathlib, shutil, tempfile
 import h5py, tensorflow as tf
 from grader.terms.facts import Fit, State
-from grader.terms.job import Folders, Found
+from grader.terms.clusters import Folders, Found
 from grader.sandboxed.files import WatchedFiles
 
 logs = pathlib.Path("left")

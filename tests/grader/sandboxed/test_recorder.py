@@ -11,8 +11,8 @@ import threading
 import numpy as np
 import pytest
 
-from grader.terms.facts import ARGUMENTS, HorovodFacts
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
+from grader.terms.facts import ARGUMENTS, HorovodFacts
 
 
 @pytest.fixture(autouse=True)

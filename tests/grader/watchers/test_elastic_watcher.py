@@ -11,8 +11,7 @@ import pytest
 
 from grader.checks.elastic import NEAR
 from grader.terms.watched_facts import ElasticFacts, Logged
-from grader.watchers import training
-from grader.watchers import elastic_watcher
+from grader.watchers import elastic_watcher, training
 
 
 def save(path, *layers):

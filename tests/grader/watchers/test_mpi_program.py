@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.watchers import mpi_program
-from grader.watchers import mpi_rank
+from grader.watchers import mpi_program, mpi_rank
 
 
 @pytest.fixture

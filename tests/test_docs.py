@@ -33,9 +33,9 @@ def test_a_document_is_short(document):
     assert len((ROOT / document).read_text().splitlines()) <= LINES[document]
 
 
-def test_a_check_is_followed_in_at_most_twelve_files():
+def test_a_check_is_followed_in_at_most_nine_files():
     numbers = re.findall(r"^(\d+)\. `grader/", ARCHITECTURE.read_text(), re.M)
-    assert numbers == [str(number) for number in range(1, len(numbers) + 1)] and 0 < len(numbers) <= 12
+    assert numbers == [str(number) for number in range(1, len(numbers) + 1)] and 0 < len(numbers) <= 9
 
 
 def rows(pattern):

@@ -77,6 +77,8 @@ def make(number: int, part: str, after: int, title: str) -> list[Path]:
     if step.solution.exists() or step.notebook.exists():
         raise click.ClickException(f"{step.solution} or {step.notebook} exists already.")
     step.solution.write_text(before.solution.read_text())
+    if module:
+        _move_link(before, step)
     step.notebook.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(lesson_skeleton.notebook(step), step.notebook)
     _register(step)
@@ -125,6 +127,14 @@ def _step(number: int, new_part: str, before: Step, title: str) -> Step:
     stem = new_part or re.sub(r"_after_step_\d+$", "", before.solution_name.removesuffix(".py"))
     script = f"{new_part}.py" if new_part else before.script
     return Step(number, title, before.solution_name, f"{stem}_after_step_{number:02d}.py", script)
+
+
+def _move_link(before: Step, step: Step) -> None:
+    """Let the part's ..._solution.py, if it has one, lead to its new last step."""
+    for link in steps.SOLUTIONS.glob("*_solution.py"):
+        if link.is_symlink() and link.resolve() == before.solution:
+            link.unlink()
+            link.symlink_to(step.solution.name)
 
 
 def _register(step: Step) -> None:

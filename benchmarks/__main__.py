@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from benchmarks import busy, classes, course_run, elastic, grading, judging, mutants, scaling, setup, verdicts
+from benchmarks import busy, classes, course_run, elastic, grading, judging, scaling, setup, verdicts
+from benchmarks.mutants import measure as mutants
 from course.figures.style import GREY, plots, rank_colour
 
 RESULTS = Path(__file__).with_name("results.json")

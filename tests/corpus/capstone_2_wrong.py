@@ -19,6 +19,7 @@ from tests.corpus.capstone_2_passages import (
     SAVE,
     SHARE,
     TAKEN,
+    TARGET,
     UNDER_RANK_0,
     WRAPPED,
 )
@@ -33,6 +34,9 @@ WRONG = (
     Variant("weights never broadcast", 102, ((BROADCAST, ""),), 4, check="same_weights"),
     Variant("all images on every rank", 102, ((SHARE + OWN + TAKEN, ""),), 5, check="training_steps"),
     Variant("metrics not averaged", 102, ((AVERAGE, ""),), 6, check="mean_metrics"),
+    Variant(
+        "metrics averaged after they are read", 102, ((AVERAGE + TARGET, TARGET + AVERAGE),), 6, check="mean_metrics"
+    ),
     Variant(
         "saved every second epoch",
         102,

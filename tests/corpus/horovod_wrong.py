@@ -1,6 +1,7 @@
 """Wrong scripts of the first part, steps 1 to 6: each has one mistake that learners make."""
 
 from tests.corpus.horovod_passages import (
+    AFTER_6,
     ARGS,
     AVERAGE,
     AVERAGE_CALLBACK,
@@ -256,6 +257,25 @@ _STEP_2 = (
     ),
     Variant("a greeting from every rank", 2, ((VERBOSE, f'{VERBOSE}print("This is rank", hvd.rank())\n'),), 2),
     Variant("the model's summary from every rank", 2, ((MODEL, f"{MODEL}model.summary()\n"),), 2),
+    Variant(
+        "every rank logs its loss",
+        2,
+        (
+            ("import os\n", "import logging\nimport os\n"),
+            (ARGS, f'{ARGS}logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)\n'),
+            (
+                LIST_OF_CALLBACKS,
+                own_callback(
+                    "LogLoss",
+                    "on_epoch_end(self, epoch, logs=None)",
+                    'logging.info("rank %d has loss %.3f", hvd.rank(), logs["loss"])',
+                ),
+            ),
+            (SCHEDULE, f"{SCHEDULE}callbacks.append(LogLoss())\n"),
+        ),
+        2,
+        check="others_are_silent",
+    ),
 )
 
 _STEP_3 = (
@@ -516,6 +536,16 @@ _STEP_5 = (
         5,
         check="training_steps",
     ),
+    Variant(
+        "smaller batches in place of fewer",
+        5,
+        (
+            (FLOW, FLOW.replace("args.batch_size", "max(1, args.batch_size // hvd.size())")),
+            (TRAIN, "steps_per_epoch=len(x_train) // args.batch_size // hvd.size(),"),
+        ),
+        5,
+        check="training_steps",
+    ),
     Variant("one order for all ranks", 5, ((FLOW, f"{FLOW[:-2]}, shuffle=False)\n"),), 5),
     Variant("one seed for all ranks", 5, ((FLOW, f"{FLOW[:-2]}, seed=1)\n"),), 5),
     Variant(
@@ -540,6 +570,9 @@ def _average_in(method: str, *body: str) -> tuple[tuple[str, str], ...]:
 
 
 _AT_END = "on_epoch_end(self, epoch, logs=None)"
+_REACHED = passage(AFTER_6, "self.reached = self.reached + 1")
+_LEAST = f"""        least = float(hvd_tf.allreduce(tf.constant(logs["val_accuracy"]), op=hvd_tf.Min))
+{_REACHED.replace('logs["val_accuracy"]', "least")}"""
 
 _STEP_6 = (
     Variant("averaged after stopping", 6, ((AVERAGE, ""), (STOP, STOP + AVERAGE)), 6),
@@ -603,6 +636,12 @@ _STEP_6 = (
     Variant("the averaging callback's class appended", 6, (("AverageCallback()", "AverageCallback"),), 0),
     Variant("stopping on rank 0 only", 6, ((STOP, f"if verbose:\n    {STOP}"),), 6, in_ci=True),
     Variant("no stopping at all", 6, ((STOP, ""),), 6),
+    Variant(
+        "stopping by the accuracy of the worst rank",
+        6,
+        ((IMPORT, IMPORT_BOTH), (AVERAGE, ""), (_REACHED, _LEAST)),
+        6,
+    ),
     Variant("stopping by the training's accuracy", 6, (('logs["val_accuracy"]', 'logs["accuracy"]'),), 6),
     Variant(
         "metrics summed",

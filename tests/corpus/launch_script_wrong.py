@@ -60,6 +60,11 @@ WRONG = [
         (f"{_ALL}wait", f"{_FIRST}wait"),
     ),
     _wrong("DATA names the shared folder", "staged", ('-x DATA="$copy"', "-x DATA")),
+    _wrong(
+        "a link in place of a copy",
+        "staged",
+        ('mkdir -p %q && cp -r %q/. %q\' "$copy" "$DATA"', 'ln -sfn %q %q\' "$DATA"'),
+    ),
     _wrong("a part of the data is copied", "staged", ("cp -r %q/. %q", "cp -r %q/images %q")),
     _wrong("a host without a copy is no reason to stop", "none_without", (WITHOUT, "")),
     _wrong(

@@ -120,6 +120,16 @@ WRONG = (
     Variant("no worker reports", 13, ((VERBOSE, "    verbose=0,\n"),), 13),
     Variant("the others print", 13, (("model.fit(\n", 'print("worker", index)\nmodel.fit(\n'),), 13),
     Variant(
+        "the others log",
+        13,
+        (
+            ("import os\n", "import logging\nimport os\n"),
+            ("model.fit(\n", 'logging.warning("worker %d trains", index)\nmodel.fit(\n'),
+        ),
+        13,
+        check="chief_reports",
+    ),
+    Variant(
         "one worker alone validates",
         13,
         (("    validation_data=val_data,\n", "    validation_data=val_data if chief else None,\n"),),

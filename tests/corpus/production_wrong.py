@@ -381,6 +381,13 @@ _WRONG_9 = (
         9,
         check="own_generator",
     ),
+    Variant(
+        "one seed for the images of all ranks",
+        9,
+        (("model.fit(\n", "np.random.seed(1)\nmodel.fit(\n"),),
+        9,
+        check="own_generator",
+    ),
     Variant("share by local rank", 9, ((TAKE, "order[hvd.local_rank() :: hvd.size()]"),), 9),
     Variant("as many shares as local ranks", 9, ((TAKE, "order[hvd.rank() :: hvd.local_size()]"),), 9),
     Variant(

@@ -19,7 +19,7 @@ STOP = "callbacks.append(StopAtAccuracy(args.target_accuracy, args.patience))\n"
 WRITTEN = "callbacks.append(tf.keras.callbacks.TerminateOnNaN())\n"
 
 STUB_OF_THE_CHECK = '''    """TODO: what the step asks for, in one line that the learner reads."""
-    return Finding("TODO: what was observed. Expected: what the solution does.")
+    return Finding(seen="TODO: what was observed", expected="TODO: what the solution does")
 '''
 WRITTEN_CHECK = '''    """Every rank stops training when the loss is not a number.
 
@@ -28,8 +28,9 @@ WRITTEN_CHECK = '''    """Every rank stops training when the loss is not a numbe
     for rank in runs.ranks():
         if rank.facts.fits and "TerminateOnNaN" not in rank.facts.fits[0].callbacks:
             return Finding(
-                f"{rank.where} trains without TerminateOnNaN. Expected: every rank has it.",
-                source.line_of("callbacks"),
+                seen=f"{rank.where} trains without TerminateOnNaN",
+                expected="every rank has it",
+                line=source.line_of("callbacks"),
             )
     return None
 '''

@@ -87,6 +87,7 @@ LYING = (
     Hostile("writes to every pipe", inside(f"for fd in range(3, 200):\n    try:\n        os.write(fd, b'''{FAKE}''')\n    except OSError:\n        pass"), rf"{TIMEOUT}|leaves no report"),
     Hostile("reads the solution", inside("text = open('../solutions/fashion_mnist_solution.py').read()"), r"No such file or directory: .*_solution\.py"),
     Hostile("kills its parent", inside("os.kill(os.getppid(), 9)"), "are gone", ("not_graded",)),
+    Hostile("kills all that it can", inside("os.kill(-1, 9)"), "are gone", ("not_graded",), in_ci=False),
 )  # fmt: skip
 
 HOSTILE = (*UNREADABLE, *BROKEN, *GREEDY, *LYING)

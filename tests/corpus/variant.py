@@ -41,6 +41,27 @@ class Variant:
         return not self.check or report.first_failure.name == _description(self.step, self.check)
 
 
+Edit = tuple[str, str]
+
+
+def right(step: int, name: str, *edits: Edit, base: str = "", in_ci: bool = False) -> Variant:
+    """Return a row of a script that passes: the solution of the step, or of another one, with these edits."""
+    return Variant(name, step, edits, base=base, in_ci=in_ci)
+
+
+def wrong(
+    step: int,
+    name: str,
+    *edits: Edit,
+    fails: int | None = None,
+    check: str = "",
+    base: str = "",
+    in_ci: bool = False,
+) -> Variant:
+    """Return a row of a script that fails, at a check of its step where no other is named."""
+    return Variant(name, step, edits, step if fails is None else fails, base, check, in_ci)
+
+
 def first_failing(report: Report) -> int | None:
     """Return the step of the first failing check, 0 for the check that the program runs."""
     failure = report.first_failure

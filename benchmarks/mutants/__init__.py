@@ -10,11 +10,11 @@ import hashlib
 import warnings
 from dataclasses import dataclass
 
+from benchmarks.mutants import statements  # noqa: F401  it adds its own to MUTATORS
+from benchmarks.mutants.mutators import MUTATORS
+from benchmarks.mutants.program import Program
 from course.steps import Step
 from grader import checks
-from tests.mutants import statements  # noqa: F401  it adds its own to MUTATORS
-from tests.mutants.mutators import MUTATORS
-from tests.mutants.program import Program
 
 # Of a capstone, which changes a whole program, and of a shell script, the corpus alone holds mistakes.
 GRADED: tuple[Step, ...] = tuple(

@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.mutants.mutators import mutator
-from tests.mutants.program import COMPOUND, DEFINITION, Edit, Program, indented, is_text
+from benchmarks.mutants.mutators import mutator
+from benchmarks.mutants.program import COMPOUND, DEFINITION, Edit, Program, indented, is_text
 
 # Statements that others are moved to: what comes before and after these matters.
 LANDMARKS = re.compile(r"hvd\.init\(\)|^model = |compile\(|model\.fit\(|strategy = |parse_args")

@@ -11,23 +11,25 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.mutants import GRADED, Mutant, of
+from benchmarks.mutants.equivalents import EQUIVALENTS
 from benchmarks.verdicts import JOBS, TURNS
 from course import steps
 from grader.classroom import verdicts
-from tests.mutants import GRADED, Mutant, of
-from tests.mutants.equivalents import EQUIVALENTS
 
-# What may become of a mutant. The last three are faults: of the judge, or of the list of equivalents.
+# What may become of a mutant. The last three are faults: of the judge, or of the list of equivalents. So are entries of
+# this list that name no mutant any more.
 KILLED, EQUIVALENT, SURVIVED, REFUSED, UNDECIDED = "killed", "equivalent", "survived", "refused", "undecided"
 FATES = KILLED, EQUIVALENT, SURVIVED, REFUSED, UNDECIDED
-FAULTS = SURVIVED, REFUSED, UNDECIDED
+OUTDATED = "outdated"
+FAULTS = SURVIVED, REFUSED, UNDECIDED, OUTDATED
 
 
 def measure(numbers: str = "all") -> dict:
     """Return {"made", "killed", "equivalent", "steps": {number: the same for a step}} and for each fault its mutants.
 
     "survived" lists mutants that pass and are not known to be equivalent, "refused" those that are equivalent and fail,
-    "undecided" those that need a review or could not be judged.
+    "undecided" those that need a review or could not be judged, "outdated" equivalents that are no mutants.
 
     Args:
         numbers: the steps whose mutants to judge, such as "1-6".
@@ -46,6 +48,8 @@ def measure(numbers: str = "all") -> dict:
         counts[mutant.step][became] += 1
         if became in FAULTS:
             faults[became].append(str(mutant))
+    made = {mutant.key for mutant in mutants}
+    faults[OUTDATED] = [str(key) for key in EQUIVALENTS if key[0] in counts and key not in made]
     _show(counts)
     per_step = {number: {"made": count.total(), **count} for number, count in counts.items()}
     total = sum(counts.values(), Counter())
@@ -69,7 +73,7 @@ def fate(mutant: Mutant, status: str) -> str:
 
 
 def faultless(result: dict) -> bool:
-    """Return whether every mutant is killed or equivalent."""
+    """Return whether every mutant is killed or equivalent, and every equivalent is a mutant."""
     return not any(result[fault] for fault in FAULTS)
 
 

@@ -1,6 +1,6 @@
 """Mutators of expressions: each makes one kind of mistake in a program, at every place where the step changes it.
 
-A mutator may yield edits that are no Python, or that change nothing: tests.mutants leaves them out.
+A mutator may yield edits that are no Python, or that change nothing: benchmarks.mutants leaves them out.
 """
 
 import ast
@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 
-from tests.mutants.program import Edit, Program
+from benchmarks.mutants.program import Edit, Program
 
 Mutator = Callable[[Program], Iterator[Edit]]
 MUTATORS: dict[str, Mutator] = {}

@@ -3,7 +3,7 @@
 import textwrap
 
 from course.steps import SOLUTIONS
-from tests.corpus.variant import passage
+from tests.corpus.variant import passage, section
 
 START = "fashion_mnist.py"
 AFTER_6 = "fashion_mnist_after_step_06.py"
@@ -51,6 +51,13 @@ FLOW = "train_iter = train_gen.flow(x_train, y_train, batch_size=args.batch_size
 TENSORBOARD = "    callbacks.append(tf.keras.callbacks.TensorBoard(args.log_dir))\n"
 TEST_ONCE = "test_once = "
 THE_REST = (SOLUTIONS / AFTER_6).read_text().partition(MODEL)[2]
+# Longer passages, for rows that write them anew.
+PARSER = passage(AFTER_6, "parser = argparse.ArgumentParser(", ARGS.strip())
+SEED = passage(AFTER_6, "if args.seed is not None:", "set_random_seed(")
+DATA, NETWORK, TRAINING = (section(AFTER_6, title) for title in ("Data", "Model", "Training"))
+CALLBACK_LIST = passage(AFTER_6, LIST_OF_CALLBACKS.strip(), TENSORBOARD.strip())
+FITTING = passage(AFTER_6, FIT.strip(), VALIDATE) + ")\n"
+TEST = passage(AFTER_6, TEST_ONCE, "score[1]")
 
 
 def own_callback(name: str, method: str, *body: str) -> str:

@@ -1,10 +1,9 @@
 """The corpus: scripts that learners could hand in, each with its correct verdict, by part of the judge.
 
 The modules <part>_correct and <part>_wrong hold a part's rows, as small edits of a solution, in CORRECT and in WRONG;
-the part is named as in grader.checks. A topic may have a module of its own: <part>_correct_<topic>. What a part's rows
-share is in <part>_passages. hostile.py holds files that are not
-honest attempts. Judging a row takes seconds, so tests/grader/test_judge.py takes those marked in_ci=True;
-scripts/bench judges every row.
+the part is named as in grader.checks. Rows of one topic may have a module of their own, <part>_correct_<topic>. What a
+part's rows share is in <part>_passages. hostile.py holds files that are not honest attempts. Judging a row takes
+seconds, so tests/grader/test_judge.py takes those marked in_ci=True; scripts/bench judges every row.
 """
 
 import importlib

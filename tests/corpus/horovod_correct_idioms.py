@@ -230,7 +230,7 @@ _STEP_4 = (
 _STEPS = '''
 
 class Steps:
-    """How many steps a rank takes per epoch."""
+    """The steps of one rank per epoch."""
 
     def __init__(self, ranks):
         self.ranks = ranks

@@ -185,7 +185,7 @@ _IN_FUNCTIONS = (
 )
 
 _STRUCTURE = (
-    Variant("a class that trains and tests", 6, ((TRAINING, _TRAINER),), in_ci=True),
+    Variant("a class that trains and tests", 6, ((TRAINING, _TRAINER),)),
     Variant(
         "an abstract class and a context manager",
         6,
@@ -278,7 +278,6 @@ _SETTINGS = (
             importing("from dataclasses import MISSING, dataclass, field, fields", "from typing import Optional"),
             (PARSER, _DATACLASS),
         ),
-        in_ci=True,
     ),
     Variant(
         "defaults from a file, shares in a frozen dataclass",

@@ -44,6 +44,7 @@ SGD = f"opt = {MAKE_SGD}\n"
 WRAP = "opt = hvd.DistributedOptimizer(opt)\n"
 COMPILE = 'model.compile(loss="sparse_categorical_crossentropy", optimizer=opt, metrics=["accuracy"])\n'
 FIT = "model.fit(\n"
+KEEP_HISTORY = FIT, f"history = {FIT}"
 GIVEN = "    callbacks=callbacks,\n"
 TRAIN = "steps_per_epoch=len(train_iter) // hvd.size(),"
 VALIDATE = "validation_steps=3 * len(test_iter) // hvd.size(),"
@@ -64,6 +65,12 @@ def own_callback(name: str, method: str, *body: str) -> str:
     """Return the text of a callback class with one method, followed by an empty list of callbacks."""
     lines = textwrap.indent("\n".join(body), " " * 8)
     return f"class {name}(tf.keras.callbacks.Callback):\n    def {method}:\n{lines}\n\n\n{LIST_OF_CALLBACKS}"
+
+
+def callback_class(name: str, *lines: str) -> tuple[str, str]:
+    """Return an edit that defines a callback class with these methods in front of the list of callbacks."""
+    body = "".join(f"    {line}\n" if line else "\n" for line in lines)
+    return LIST_OF_CALLBACKS, f"class {name}(tf.keras.callbacks.Callback):\n{body}\n\n{LIST_OF_CALLBACKS}"
 
 
 def own_model(*body: str) -> tuple[tuple[str, str], ...]:

@@ -19,11 +19,57 @@ from tests.corpus.capstone_1_passages import (
     SHARDED,
     SHARE,
     SHUFFLED,
+    SOLUTION,
     STOP,
     VERBOSE,
     own_step,
 )
-from tests.corpus.variant import Variant
+from tests.corpus.variant import Variant, passage
+
+_TRAINER = '''class Trainer:
+    """One rank of a training."""
+
+    def __init__(self, parse):
+        hvd.init()
+        self.args = parse()
+        self.logger = logging.getLogger(f"rank {hvd.rank()} of {hvd.size()}")
+        self.logger.setLevel(logging.WARNING if hvd.rank() else logging.INFO)
+        self.logger.addHandler(logging.StreamHandler())
+
+    def data(self):
+        train, test = data.load(self.args.data_dir, self.args.train_samples, self.args.test_samples)
+        yield pipeline(*train, batch_size=self.args.batch_size, shuffled=True)
+        yield pipeline(*test, batch_size=self.args.val_batch_size, shuffled=False)
+
+    def callbacks(self):
+        found = [hvd.callbacks.BroadcastGlobalVariablesCallback(0), hvd.callbacks.MetricAverageCallback()]
+        found.append(StopAt(self.args.stop_at))
+        if hvd.rank() == 0:
+            found.append(tf.keras.callbacks.TensorBoard(self.args.log_dir))
+        return found
+
+    def network(self):
+        network = build_network(self.args.hidden)
+        optimizer = tf.keras.optimizers.SGD(learning_rate=hvd.size() * self.args.learning_rate)
+        network.compile(hvd.DistributedOptimizer(optimizer), "sparse_categorical_crossentropy", ["accuracy"])
+        return network
+
+    def run(self):
+        pin_gpu()
+        if self.args.seed is not None:
+            tf.keras.utils.set_random_seed(self.args.seed)
+        training, validation = self.data()
+        history = self.network().fit(
+            training,
+            epochs=self.args.epochs,
+            validation_data=validation,
+            callbacks=self.callbacks(),
+            verbose=0 if hvd.rank() else 2,
+        )
+        self.logger.info("validation accuracy by epoch: %s", history.history["val_accuracy"])
+
+
+'''
 
 CORRECT = (
     Variant("the solution of capstone 1", 101, ()),
@@ -155,6 +201,15 @@ CORRECT = (
             (GUARD, '    if hvd.local_rank() >= len(gpus):\n        raise SystemExit("there is no GPU for me")\n'),
             (f"    gpu = {CHOICE}\n", f"    gpu = {CHOICE}\n    assert gpu\n"),
             (BATCHED, "    return dataset.batch(batch_size).prefetch(1)\n"),
+        ),
+    ),
+    Variant(
+        "a class that trains, with a logger",
+        101,
+        (
+            ("import argparse\nimport os\n", "import argparse\nimport logging\nimport os\n"),
+            (passage(SOLUTION, "def main():", "print(f"), _TRAINER),
+            ("    main()\n", "    Trainer(parse_arguments).run()\n"),
         ),
     ),
 )

@@ -7,17 +7,62 @@ from tests.corpus.capstone_2_passages import (
     LAST,
     LOAD,
     NAMES,
+    OF_RANK_0,
     OWN,
     PARTIAL,
     RATE,
     RENAME,
     SAVE,
+    SOLUTION,
     TARGET,
     UNDER_RANK_0,
     VERBOSE,
     WRAPPED,
 )
-from tests.corpus.variant import Variant
+from tests.corpus.variant import Variant, after, importing, passage
+
+_SETTINGS = '''@dataclass
+class Settings:
+    """What a training is to do."""
+
+    data_dir: str
+    log_dir: str
+    batch_size: int
+    val_batch_size: int
+    hidden: int
+    epochs: int
+    rate: float
+    target: float
+    train_samples: Optional[int]
+    test_samples: Optional[int]
+    seed: Optional[int]
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> "Settings":
+        """Take the settings from the command line's arguments."""
+        hints = get_type_hints(cls)
+        settings = cls(**{each.name: getattr(arguments, each.name) for each in fields(cls)})
+        assert isinstance(settings.rate, hints["rate"])
+        return settings
+
+
+class Clock(tf.keras.callbacks.Callback):
+    """Print how long an epoch took."""
+
+    def on_epoch_begin(self, epoch: int, logs: Optional[dict] = None) -> None:
+        """Start the clock."""
+        self.began = time.perf_counter()
+
+    def on_epoch_end(self, epoch: int, logs: Optional[dict] = None) -> None:
+        """Stop it."""
+        print(f"epoch {epoch + 1}: {time.perf_counter() - self.began:.2f} s")
+
+'''
+_PLOT = """    if hvd.rank() == 0:
+        figure = Figure()
+        figure.subplots().plot(fit.epoch, fit.history.get("val_accuracy", []))
+        figure.savefig(Path(args.log_dir, "accuracy.png"))
+"""
 
 CORRECT = (
     Variant("the solution of capstone 2", 102, (), in_ci=True),
@@ -128,6 +173,22 @@ CORRECT = (
             ),
             (PARTIAL, f"        if hvd.rank() != 0:\n            return\n{PARTIAL}"),
             (SAVE, SAVE.replace(', save_format="h5"', "")),
+        ),
+    ),
+    Variant(
+        "settings in a typed dataclass, speed and a plot on rank 0",
+        102,
+        (
+            importing(
+                "import time",
+                "from dataclasses import dataclass, fields",
+                "from typing import Optional, get_type_hints",
+            ),
+            after("import tensorflow as tf\n", "from matplotlib.figure import Figure\n"),
+            (passage(SOLUTION, "class Keeper("), f"{_SETTINGS}\n\nclass Keeper(tf.keras.callbacks.Callback):\n"),
+            ("    arguments = parser.parse_args()\n", "    arguments = Settings.of(parser.parse_args())\n"),
+            (OF_RANK_0, f"{OF_RANK_0}        callbacks.append(Clock())\n"),
+            after(f"{VERBOSE}    )\n", _PLOT),
         ),
     ),
 )

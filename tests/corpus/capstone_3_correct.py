@@ -11,14 +11,57 @@ from tests.corpus.capstone_3_passages import (
     SAME_ORDER,
     SERVERS,
     SHUFFLED,
+    SOLUTION,
     THROWN_AWAY,
     TOGETHER,
     TRAIN,
     VERBOSE,
 )
-from tests.corpus.variant import Variant
+from tests.corpus.variant import Variant, before, passage
 
 IMPORTS = "import argparse\nimport os\n"
+
+_TASK = '''@dataclass(frozen=True)
+class Task:
+    """What this process is in its cluster."""
+
+    kind: str
+    index: int
+
+    @functools.cached_property
+    def resolver(self) -> tf.distribute.cluster_resolver.ClusterResolver:
+        return tf.distribute.cluster_resolver.TFConfigClusterResolver()
+
+    @property
+    def servers(self) -> int:
+        return len(self.resolver.cluster_spec().as_dict().get("ps", ()))
+
+    @property
+    def is_chief(self) -> bool:
+        return self.kind == "chief" or self.index == 0
+
+    @property
+    def logger(self) -> logging.Logger:
+        logger = logging.getLogger(f"{self.kind} {self.index}")
+        logger.setLevel(logging.INFO if self.is_chief else logging.ERROR)
+        return logger
+
+
+'''
+_MAIN = """def main():
+    logging.basicConfig(format="%(name)s: %(message)s")
+    arguments = parser.parse_args()
+    task = Task(*tf_config.check())
+    strategy = new_strategy(task.resolver, task.kind, task.servers)
+    with tempfile.TemporaryDirectory() as own:
+        folder = arguments.log_dir if task.is_chief else own
+        reached = train(arguments, strategy, task.servers > 0, task.is_chief, folder)
+    task.logger.info("validation accuracy of the last epoch: %s", reached)
+
+
+if __name__ == "__main__":
+    main()
+"""
 
 CORRECT = (
     Variant("the solution of capstone 3", 103, (), in_ci=True),
@@ -108,5 +151,17 @@ CORRECT = (
         "the batch of each strategy where it is made",
         103,
         ((BATCH_SIZE, "    batch_size = args.batch_size if served else args.batch_size * together\n"),),
+    ),
+    Variant(
+        "the task in a dataclass, with a logger",
+        103,
+        (
+            (
+                IMPORTS,
+                "import argparse\nimport functools\nimport logging\nimport os\nfrom dataclasses import dataclass\n",
+            ),
+            before("def new_strategy(", _TASK),
+            (passage(SOLUTION, 'if __name__ == "__main__":', "print(f"), _MAIN),
+        ),
     ),
 )

@@ -56,6 +56,41 @@ _SUBCLASS = """class Evaluator(tf.keras.utils.SidecarEvaluator):
 
 """ + SIDECAR.replace("tf.keras.utils.SidecarEvaluator", "Evaluator")
 
+_DATACLASS = '''logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+
+
+@dataclass
+class Evaluator:
+    """Evaluates each checkpoint that it finds."""
+
+    folder: str
+    last: int
+    pause: float = 0.5
+    results: Dict[int, Dict[str, float]] = field(default_factory=dict)
+
+    def newest(self) -> Optional[str]:
+        """Return the newest checkpoint, if it has not been evaluated yet."""
+        found = tf.train.latest_checkpoint(self.folder)
+        return found if found and self.epoch(found) not in self.results else None
+
+    @staticmethod
+    def epoch(checkpoint: str) -> int:
+        return int(checkpoint.split("-")[-1])
+
+    def run(self) -> None:
+        while self.last not in self.results:
+            if checkpoint := self.newest():
+                model.load_weights(checkpoint).expect_partial()
+                result = model.evaluate(images, callbacks=callbacks, verbose=0, return_dict=True)
+                self.results[self.epoch(checkpoint)] = result
+                logging.info("epoch %d: %s", self.epoch(checkpoint), result)
+            else:
+                time.sleep(self.pause)
+
+
+Evaluator(f"{args.log_dir}/checkpoints", last=args.max_evaluations or args.epochs).run()
+'''
+
 CORRECT = (
     Variant("the solution of step 16", 16, ()),
     Variant("checkpoints looked for by hand", 16, ((SIDECAR, _BY_HAND),)),
@@ -115,5 +150,17 @@ CORRECT = (
         "logs next to the training's",
         16,
         ((LOGS, 'callbacks = [TensorBoard(f"{args.log_dir}/tensorboard/evaluator")]\n'),),
+    ),
+    Variant(
+        "a dataclass that evaluates, with a logger",
+        16,
+        (
+            (
+                "import os\n",
+                "import logging\nimport os\nimport time\nfrom dataclasses import dataclass, field\n"
+                "from typing import Dict, Optional\n",
+            ),
+            (SIDECAR, _DATACLASS),
+        ),
     ),
 )

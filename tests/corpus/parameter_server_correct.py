@@ -1,5 +1,8 @@
 """Correct scripts of step 15, parameter servers. Each one passes."""
 
+import textwrap
+
+from course.steps import SOLUTIONS
 from tests.corpus.parameter_server_passages import (
     BACKUP,
     BATCH,
@@ -9,6 +12,7 @@ from tests.corpus.parameter_server_passages import (
     NO_GPU,
     NOT_CHIEF,
     PARTITIONER,
+    SOLUTION,
     STEPS,
     STRATEGY,
     WHO,
@@ -35,6 +39,13 @@ _SUBCLASS = """class Creator(tf.keras.utils.experimental.DatasetCreator):
 
 model.fit(
 """
+
+_LOGGER = """
+logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+logger = logging.getLogger("coordinator")
+"""
+# All that follows the arguments.
+_REST = CHECK + (SOLUTIONS / SOLUTION).read_text().partition(CHECK)[2]
 
 CORRECT = (
     Variant("the solution of step 15", 15, ()),
@@ -127,6 +138,16 @@ CORRECT = (
                 "cut = " + PARTITIONER.strip().removeprefix("variable_partitioner=").removesuffix(",") + "\n"
                 "strategy = tf.distribute.ParameterServerStrategy(resolver, cut)\n",
             ),
+        ),
+    ),
+    Variant(
+        "functions, with main() and loggers",
+        15,
+        (
+            ("import os\n", "import logging\nimport os\n"),
+            ("import tensorflow as tf\n", f"import tensorflow as tf\n{_LOGGER}"),
+            (_REST, f'def main():\n{textwrap.indent(_REST, "    ")}\n\nif __name__ == "__main__":\n    main()\n'),
+            ("            print(f", "            logger.info(f"),
         ),
     ),
 )

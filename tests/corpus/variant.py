@@ -7,6 +7,8 @@ from course.steps import SOLUTIONS
 from grader import checks
 from grader.terms.report import Report
 
+FIRST_IMPORT = "import argparse\n"  # of most solutions
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -90,3 +92,26 @@ def passage(solution: str, first: str, last: str = "") -> str:
         if last in lines[end]:
             return "".join(lines[starts[0] : end + 1])
     raise ValueError(f"{path.name} has no line with {last!r} after the one with {first!r}")
+
+
+def section(solution: str, title: str) -> str:
+    """Return the lines of a solution below the comment `--- title ---`, up to the next comment of this kind."""
+    _, found, below = (SOLUTIONS / solution).read_text().partition(f"# --- {title} -")
+    if not found:
+        raise ValueError(f"{solution} has no section {title!r}")
+    return below.partition("\n")[2].partition("\n# --- ")[0].strip() + "\n"
+
+
+def importing(*lines: str) -> tuple[str, str]:
+    """Return an edit that adds these imports."""
+    return FIRST_IMPORT, "".join(f"{line}\n" for line in (FIRST_IMPORT.strip(), *lines))
+
+
+def after(old: str, new: str) -> tuple[str, str]:
+    """Return an edit that adds text after a passage."""
+    return old, old + new
+
+
+def before(old: str, new: str) -> tuple[str, str]:
+    """Return an edit that adds text in front of a passage."""
+    return old, new + old

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks import busy, classes, course_run, elastic, grading, judging, mutants, scaling, setup, verdicts
+from benchmarks import busy, classes, course_run, elastic, fresh, grading, judging, mutants, scaling, setup, verdicts
 from course.figures.style import GREY, plots, rank_colour
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -23,6 +23,7 @@ BENCHMARKS = {
     "classes": classes.measure,
     "busy": busy.measure,
     "elastic": elastic.measure,
+    "fresh": fresh.measure,
 }
 
 

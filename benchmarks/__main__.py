@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks import busy, classes, course_run, elastic, grading, judging, scaling, setup, verdicts
+from benchmarks import busy, classes, course_run, elastic, fresh, grading, judging, scaling, setup, verdicts
 from benchmarks.mutants import measure as mutants
 from course.figures.style import GREY, plots, rank_colour
 from tests.corpus import PARTS
@@ -25,6 +25,7 @@ BENCHMARKS = {
     "classes": classes.measure,
     "busy": busy.measure,
     "elastic": elastic.measure,
+    "fresh": fresh.measure,
 }
 
 

@@ -25,7 +25,7 @@ from tests.corpus.horovod_passages import (
     VALIDATE,
     WRAP,
 )
-from tests.corpus.variant import Variant, after, before, importing, passage
+from tests.corpus.variant import after, before, importing, passage, right
 
 AFTER_4 = "fashion_mnist_after_step_04.py"
 
@@ -90,32 +90,37 @@ tf.config.threading.set_inter_op_parallelism_threads(1)
 """
 
 _STEP_1 = (
-    Variant(
+    right(
+        1,
         "Horovod's module by its whole name",
-        1,
-        ((IMPORT, "import horovod.tensorflow.keras\n"), ("hvd.", "horovod.tensorflow.keras.")),
+        (IMPORT, "import horovod.tensorflow.keras\n"),
+        ("hvd.", "horovod.tensorflow.keras."),
     ),
-    Variant(
+    right(
+        1,
         "Horovod imported by importlib",
-        1,
-        (importing("import importlib"), (IMPORT, 'hvd = importlib.import_module("horovod.tensorflow.keras")\n')),
+        importing("import importlib"),
+        (IMPORT, 'hvd = importlib.import_module("horovod.tensorflow.keras")\n'),
     ),
-    Variant("a message where Horovod is missing", 1, ((IMPORT, _GUARDED_IMPORT),)),
-    Variant("the GPU chosen by a match statement", 1, ((LIST + PIN, _MATCH),)),
-    Variant(
+    right(1, "a message where Horovod is missing", (IMPORT, _GUARDED_IMPORT)),
+    right(1, "the GPU chosen by a match statement", (LIST + PIN, _MATCH)),
+    right(
+        1,
         "the place of a rank in a NamedTuple",
-        1,
-        (importing("from typing import Final, NamedTuple, Optional"), (LIST + PIN, _PLACE)),
+        importing("from typing import Final, NamedTuple, Optional"),
+        (LIST + PIN, _PLACE),
     ),
-    Variant(
+    right(
+        1,
         "each rank describes its machine",
-        1,
-        (importing("import platform", "import sys", "import textwrap"), after(ARGS, _MACHINE)),
+        importing("import platform", "import sys", "import textwrap"),
+        after(ARGS, _MACHINE),
     ),
-    Variant(
-        "one thread for each rank",
+    right(
         1,
-        (before("import tensorflow as tf\n", 'os.environ.setdefault("OMP_NUM_THREADS", "1")\n'), after(INIT, _THREADS)),
+        "one thread for each rank",
+        before("import tensorflow as tf\n", 'os.environ.setdefault("OMP_NUM_THREADS", "1")\n'),
+        after(INIT, _THREADS),
     ),
 )
 
@@ -132,52 +137,41 @@ parser.add_argument("--compression", choices=sorted(COMPRESSIONS), default="none
 """
 
 _STEP_3 = (
-    Variant(
+    right(
+        3,
         "the optimizer's class by its name",
-        3,
-        ((SGD, 'opt = getattr(tf.keras.optimizers, "SGD")(learning_rate=args.base_lr)\n'),),
+        (SGD, 'opt = getattr(tf.keras.optimizers, "SGD")(learning_rate=args.base_lr)\n'),
     ),
-    Variant(
+    right(
+        3,
         "the optimizer from a configuration",
-        3,
-        (
-            (
-                SGD,
-                'opt = tf.keras.optimizers.get({"class_name": "SGD", "config": {"learning_rate": args.base_lr}})\n',
-            ),
-        ),
+        (SGD, 'opt = tf.keras.optimizers.get({"class_name": "SGD", "config": {"learning_rate": args.base_lr}})\n'),
     ),
-    Variant(
+    right(
+        3,
         "the optimizer by functools.partial",
-        3,
-        (
-            importing("import functools"),
-            (SGD, "make_optimizer = functools.partial(tf.keras.optimizers.SGD, momentum=0.0, nesterov=False)\n"),
-            (WRAP, "opt = hvd.DistributedOptimizer(make_optimizer(args.base_lr))\n"),
-        ),
+        importing("import functools"),
+        (SGD, "make_optimizer = functools.partial(tf.keras.optimizers.SGD, momentum=0.0, nesterov=False)\n"),
+        (WRAP, "opt = hvd.DistributedOptimizer(make_optimizer(args.base_lr))\n"),
     ),
-    Variant("arguments of compile in a dictionary", 3, ((COMPILE, _ARGUMENTS_OF_COMPILE),)),
-    Variant(
+    right(3, "arguments of compile in a dictionary", (COMPILE, _ARGUMENTS_OF_COMPILE)),
+    right(
+        3,
         "compression chosen by a flag",
-        3,
-        (
-            before(ARGS, _COMPRESSION),
-            (WRAP, "opt = hvd.DistributedOptimizer(opt, compression=COMPRESSIONS[args.compression])\n"),
-        ),
+        before(ARGS, _COMPRESSION),
+        (WRAP, "opt = hvd.DistributedOptimizer(opt, compression=COMPRESSIONS[args.compression])\n"),
     ),
-    Variant(
-        "the model cloned, another momentum in its configuration",
+    right(
         3,
-        (
-            importing("import copy"),
-            after(
-                MODEL,
-                "config = copy.deepcopy(model.get_config())\n"
-                'for layer in config["layers"]:\n'
-                '    if layer["class_name"] == "BatchNormalization":\n'
-                '        layer["config"]["momentum"] = 0.9\n'
-                "model = tf.keras.models.clone_model(tf.keras.Model.from_config(config))\n",
-            ),
+        "the model cloned, another momentum in its configuration",
+        importing("import copy"),
+        after(
+            MODEL,
+            "config = copy.deepcopy(model.get_config())\n"
+            'for layer in config["layers"]:\n'
+            '    if layer["class_name"] == "BatchNormalization":\n'
+            '        layer["config"]["momentum"] = 0.9\n'
+            "model = tf.keras.models.clone_model(tf.keras.Model.from_config(config))\n",
         ),
     ),
 )
@@ -212,16 +206,19 @@ model.set_weights(pickle.loads(hvd_tf.broadcast_object(pickled, root_rank=0)))
 """
 
 _STEP_4 = (
-    Variant(
+    right(
+        4,
         "what is no callback filtered out of the list",
-        4,
-        ((passage(AFTER_4, LIST_OF_CALLBACKS.strip(), TENSORBOARD.strip()), _FILTERED),),
+        (passage(AFTER_4, LIST_OF_CALLBACKS.strip(), TENSORBOARD.strip()), _FILTERED),
     ),
-    Variant("a LambdaCallback broadcasts", 4, ((IMPORT, IMPORT_BOTH), (BROADCAST, _LAMBDA_BROADCAST))),
-    Variant(
-        "weights pickled, sent and loaded",
+    right(4, "a LambdaCallback broadcasts", (IMPORT, IMPORT_BOTH), (BROADCAST, _LAMBDA_BROADCAST)),
+    right(
         4,
-        (importing("import pickle"), (IMPORT, IMPORT_BOTH), (BROADCAST, ""), after(COMPILE, _PICKLED)),
+        "weights pickled, sent and loaded",
+        importing("import pickle"),
+        (IMPORT, IMPORT_BOTH),
+        (BROADCAST, ""),
+        after(COMPILE, _PICKLED),
     ),
 )
 
@@ -268,30 +265,22 @@ model.fit(map(tuple, train_iter), epochs=args.epochs, callbacks=callbacks, verbo
 """
 
 _STEP_5 = (
-    Variant(
+    right(
+        5,
         "steps as cached properties",
-        5,
-        (
-            importing("import functools"),
-            before(MODEL, _STEPS),
-            (TRAIN, "steps_per_epoch=steps.training,"),
-            (VALIDATE, "validation_steps=steps.validation,"),
-        ),
+        importing("import functools"),
+        before(MODEL, _STEPS),
+        (TRAIN, "steps_per_epoch=steps.training,"),
+        (VALIDATE, "validation_steps=steps.validation,"),
     ),
-    Variant(
+    right(
+        5,
         "batches through tf.data",
-        5,
-        (
-            before(MODEL, _DATASETS),
-            ("    (batch for batch in train_iter),\n", "    as_dataset(train_iter),\n"),
-            ("validation_data=(batch for batch in test_iter)", "validation_data=as_dataset(test_iter)"),
-        ),
+        before(MODEL, _DATASETS),
+        ("    (batch for batch in train_iter),\n", "    as_dataset(train_iter),\n"),
+        ("validation_data=(batch for batch in test_iter)", "validation_data=as_dataset(test_iter)"),
     ),
-    Variant(
-        "batches through map, arguments of fit in a dictionary",
-        5,
-        ((FITTING, _BY_MAP),),
-    ),
+    right(5, "batches through map, arguments of fit in a dictionary", (FITTING, _BY_MAP)),
 )
 
 # --- Step 6 -----------------------------------------------------------------------------------------------------------
@@ -330,30 +319,23 @@ _MEAN_SCORE = """score = [
 _RESTORED = "score = model.evaluate(test_once, verbose=verbose)\n"
 
 _STEP_6 = (
-    Variant(
+    right(
+        6,
         "the module of Horovod's callbacks",
-        6,
-        (
-            after(
-                IMPORT,
-                "from horovod.tensorflow.keras import callbacks\nfrom tensorflow.keras.callbacks import *\n",
-            ),
-            (CALLBACK_LIST, _OF_HOROVOD),
-            (GIVEN, "    callbacks=callback_list,\n"),
-        ),
+        after(IMPORT, "from horovod.tensorflow.keras import callbacks\nfrom tensorflow.keras.callbacks import *\n"),
+        (CALLBACK_LIST, _OF_HOROVOD),
+        (GIVEN, "    callbacks=callback_list,\n"),
     ),
-    Variant("more of Keras' callbacks behind the averaging", 6, (after(STOP, _MORE_OF_KERAS),)),
-    Variant("a LambdaCallback stops", 6, ((STOP, _LAMBDA_STOP),)),
-    Variant("the test's score averaged too", 6, (after(_RESTORED, _MEAN_SCORE),)),
-    Variant(
-        "keras imported by itself",
+    right(6, "more of Keras' callbacks behind the averaging", after(STOP, _MORE_OF_KERAS)),
+    right(6, "a LambdaCallback stops", (STOP, _LAMBDA_STOP)),
+    right(6, "the test's score averaged too", after(_RESTORED, _MEAN_SCORE)),
+    right(
         6,
-        (
-            (IMPORT, f"from tensorflow import keras\nfrom tensorflow.keras import backend as K\n{IMPORT}"),
-            ("tf.keras.", "keras."),
-            after(MODEL, "assert K.image_data_format() == 'channels_last'\n"),
-            (f"opt = {MAKE_SGD.replace('tf.keras.', 'keras.')}\n", "opt = keras.optimizers.SGD(args.base_lr)\n"),
-        ),
+        "keras imported by itself",
+        (IMPORT, f"from tensorflow import keras\nfrom tensorflow.keras import backend as K\n{IMPORT}"),
+        ("tf.keras.", "keras."),
+        after(MODEL, "assert K.image_data_format() == 'channels_last'\n"),
+        (f"opt = {MAKE_SGD.replace('tf.keras.', 'keras.')}\n", "opt = keras.optimizers.SGD(args.base_lr)\n"),
     ),
 )
 

@@ -18,7 +18,7 @@ from tests.corpus.horovod_passages import (
     callback_class,
     own_callback,
 )
-from tests.corpus.variant import Variant, after, importing
+from tests.corpus.variant import after, importing, right
 
 NORMALISE = "tf.keras.layers.BatchNormalization()"
 
@@ -58,47 +58,46 @@ _OWN_PROGRESS = (
 )
 
 _SEEN = (
-    Variant("TensorFlow's version printed", 1, (after(INIT, "print(tf.__version__)\n"),)),
-    Variant("Horovod's version printed", 1, (importing("import horovod"), after(INIT, "print(horovod.__version__)\n"))),
-    Variant(
+    right(1, "TensorFlow's version printed", after(INIT, "print(tf.__version__)\n")),
+    right(1, "Horovod's version printed", importing("import horovod"), after(INIT, "print(horovod.__version__)\n")),
+    right(
+        6,
         "versions printed on rank 0",
-        6,
-        (importing("import sys"), (IMPORT, f"import horovod\n{IMPORT}"), after(VERBOSE, _VERSIONS)),
+        importing("import sys"),
+        (IMPORT, f"import horovod\n{IMPORT}"),
+        after(VERBOSE, _VERSIONS),
     ),
-    Variant(
-        "a plot of the history",
+    right(
         6,
-        (importing("import matplotlib.pyplot as plt"), KEEP_HISTORY, after(RESULTS, _PLOT)),
+        "a plot of the history",
+        importing("import matplotlib.pyplot as plt"),
+        KEEP_HISTORY,
+        after(RESULTS, _PLOT),
         in_ci=True,
     ),
-    Variant(
+    right(
+        6,
         "a plot without a display",
-        6,
-        (
-            importing("import matplotlib"),
-            after(IMPORT, 'matplotlib.use("Agg")\nfrom matplotlib import pyplot as plt  # after the back end\n'),
-            KEEP_HISTORY,
-            after(RESULTS, _PLOT),
-        ),
+        importing("import matplotlib"),
+        after(IMPORT, 'matplotlib.use("Agg")\nfrom matplotlib import pyplot as plt  # after the back end\n'),
+        KEEP_HISTORY,
+        after(RESULTS, _PLOT),
     ),
-    Variant(
+    right(
+        6,
         "a plot by matplotlib's objects, imported on rank 0",
-        6,
-        (KEEP_HISTORY, after(RESULTS, f"    from matplotlib.figure import Figure\n\n{_FIGURE}")),
+        KEEP_HISTORY,
+        after(RESULTS, f"    from matplotlib.figure import Figure\n\n{_FIGURE}"),
     ),
-    Variant(
-        "tqdm's callback on rank 0",
-        6,
-        (importing("from tqdm.keras import TqdmCallback"), after(TENSORBOARD, _PROGRESS)),
+    right(
+        6, "tqdm's callback on rank 0", importing("from tqdm.keras import TqdmCallback"), after(TENSORBOARD, _PROGRESS)
     ),
-    Variant(
+    right(
+        6,
         "a bar of epochs by tqdm",
-        6,
-        (
-            importing("from tqdm.auto import tqdm"),
-            callback_class("EpochBar", *_OWN_PROGRESS),
-            after(TENSORBOARD, "    callbacks.append(EpochBar(args.epochs))\n"),
-        ),
+        importing("from tqdm.auto import tqdm"),
+        callback_class("EpochBar", *_OWN_PROGRESS),
+        after(TENSORBOARD, "    callbacks.append(EpochBar(args.epochs))\n"),
     ),
 )
 
@@ -141,38 +140,27 @@ tracker = make_tracker()
 '''
 
 _TRACKERS = (
-    Variant(
+    right(
+        6,
         "Weights & Biases, if installed",
-        6,
-        (
-            after(IMPORT, "\ntry:\n    import wandb\nexcept ImportError:\n    wandb = None\n"),
-            after(TENSORBOARD, _TRACKED),
-        ),
+        after(IMPORT, "\ntry:\n    import wandb\nexcept ImportError:\n    wandb = None\n"),
+        after(TENSORBOARD, _TRACKED),
     ),
-    Variant(
-        "MLflow, if installed",
+    right(6, "MLflow, if installed", after(IMPORT, _MLFLOW), after(RESULTS, _LOGGED)),
+    right(
         6,
-        (
-            after(IMPORT, _MLFLOW),
-            after(RESULTS, _LOGGED),
-        ),
-    ),
-    Variant(
         "a tracker that does nothing where none is installed",
-        6,
-        (
-            importing("import importlib.util"),
-            callback_class(
-                "Track",
-                "def on_epoch_end(self, epoch, logs=None):",
-                "    tracker.log(dict(logs), step=epoch)",
-                "",
-                "def on_train_end(self, logs=None):",
-                "    tracker.finish()",
-            ),
-            after(VERBOSE, f"\n\n{_TRACKER}"),
-            after(AVERAGE, "callbacks.append(Track())\n"),
+        importing("import importlib.util"),
+        callback_class(
+            "Track",
+            "def on_epoch_end(self, epoch, logs=None):",
+            "    tracker.log(dict(logs), step=epoch)",
+            "",
+            "def on_train_end(self, logs=None):",
+            "    tracker.finish()",
         ),
+        after(VERBOSE, f"\n\n{_TRACKER}"),
+        after(AVERAGE, "callbacks.append(Track())\n"),
     ),
 )
 
@@ -208,20 +196,18 @@ tf.get_logger().setLevel("ERROR")
 """
 
 _MACHINE = (
-    Variant(
-        "garbage collected after each epoch",
+    right(
         6,
-        (
-            importing("import gc"),
-            callback_class("CollectGarbage", "def on_epoch_end(self, epoch, logs=None):", "    gc.collect()"),
-            after(AVERAGE, "callbacks.append(CollectGarbage())\n"),
-        ),
+        "garbage collected after each epoch",
+        importing("import gc"),
+        callback_class("CollectGarbage", "def on_epoch_end(self, epoch, logs=None):", "    gc.collect()"),
+        after(AVERAGE, "callbacks.append(CollectGarbage())\n"),
     ),
-    Variant("memory by psutil on rank 0", 6, (importing("import psutil"), after(COMPILE, _MEMORY))),
-    Variant("the commit by git", 6, (importing("import subprocess"), after(VERBOSE, f"\n\n{_COMMIT}"))),
-    Variant("settings written as JSON", 6, (importing("import json"), after(VERBOSE, _SETTINGS_FILE))),
-    Variant("settings printed one by one", 6, (after(VERBOSE, _ARGUMENTS),)),
-    Variant("AutoGraph and TensorFlow silenced", 6, (after(ARGS, _QUIET),)),
+    right(6, "memory by psutil on rank 0", importing("import psutil"), after(COMPILE, _MEMORY)),
+    right(6, "the commit by git", importing("import subprocess"), after(VERBOSE, f"\n\n{_COMMIT}")),
+    right(6, "settings written as JSON", importing("import json"), after(VERBOSE, _SETTINGS_FILE)),
+    right(6, "settings printed one by one", after(VERBOSE, _ARGUMENTS)),
+    right(6, "AutoGraph and TensorFlow silenced", after(ARGS, _QUIET)),
 )
 
 # --- More of Horovod --------------------------------------------------------------------------------------------------
@@ -266,42 +252,38 @@ _MEAN = own_callback(
 )
 
 _HOROVOD = (
-    Variant("Horovod's API for stand-alone Keras", 6, ((IMPORT, "import horovod.keras as hvd\n"),)),
-    Variant(
+    right(6, "Horovod's API for stand-alone Keras", (IMPORT, "import horovod.keras as hvd\n")),
+    right(
+        6,
         "batch normalisation over all ranks",
-        6,
-        (
-            (IMPORT, IMPORT_BOTH),
-            (NORMALISE, "hvd_tf.SyncBatchNormalization(name=f\"norm_{tf.keras.backend.get_uid('norm')}\")"),
-        ),
+        (IMPORT, IMPORT_BOTH),
+        (NORMALISE, "hvd_tf.SyncBatchNormalization(name=f\"norm_{tf.keras.backend.get_uid('norm')}\")"),
     ),
-    Variant(
+    right(
+        6,
         "Horovod's callbacks by a star import",
-        6,
-        (after(IMPORT, "from horovod.tensorflow.keras.callbacks import *\n"), ("hvd.callbacks.", "")),
+        after(IMPORT, "from horovod.tensorflow.keras.callbacks import *\n"),
+        ("hvd.callbacks.", ""),
     ),
-    Variant(
-        "settings as a dictionary from rank 0",
+    right(
         6,
-        (
-            (
-                IMPORT,
-                "import horovod.tensorflow as hvd\nfrom horovod.tensorflow.keras import callbacks as of_horovod\n",
-            ),
-            ("hvd.callbacks.", "of_horovod."),
-            after(VERBOSE, "cfg = hvd.broadcast_object(vars(args))\nargs = argparse.Namespace(**cfg)\n"),
-        ),
+        "settings as a dictionary from rank 0",
+        (IMPORT, "import horovod.tensorflow as hvd\nfrom horovod.tensorflow.keras import callbacks as of_horovod\n"),
+        ("hvd.callbacks.", "of_horovod."),
+        after(VERBOSE, "cfg = hvd.broadcast_object(vars(args))\nargs = argparse.Namespace(**cfg)\n"),
         in_ci=True,
     ),
-    Variant("settings as a Namespace from rank 0", 6, sent(made="args = hvd_tf.broadcast_object(args, root_rank=0)\n")),
-    Variant("a dataclass from rank 0", 6, sent("from dataclasses import asdict, dataclass", made=_PLAN)),
-    Variant("a date from rank 0", 6, sent("import datetime", made=_STARTED)),
-    Variant("a path from rank 0", 6, sent("from pathlib import Path", made=_FOLDER)),
-    Variant("an array of seeds from rank 0", 6, sent("import numpy as np", made=_SEEDS)),
-    Variant(
-        "metrics averaged from gathered objects",
+    right(6, "settings as a Namespace from rank 0", *sent(made="args = hvd_tf.broadcast_object(args, root_rank=0)\n")),
+    right(6, "a dataclass from rank 0", *sent("from dataclasses import asdict, dataclass", made=_PLAN)),
+    right(6, "a date from rank 0", *sent("import datetime", made=_STARTED)),
+    right(6, "a path from rank 0", *sent("from pathlib import Path", made=_FOLDER)),
+    right(6, "an array of seeds from rank 0", *sent("import numpy as np", made=_SEEDS)),
+    right(
         6,
-        ((IMPORT, IMPORT_BOTH), (LIST_OF_CALLBACKS, _MEAN), (AVERAGE, "callbacks.append(MeanOfAll())\n")),
+        "metrics averaged from gathered objects",
+        (IMPORT, IMPORT_BOTH),
+        (LIST_OF_CALLBACKS, _MEAN),
+        (AVERAGE, "callbacks.append(MeanOfAll())\n"),
     ),
 )
 

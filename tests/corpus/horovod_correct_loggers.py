@@ -2,14 +2,8 @@
 
 import textwrap
 
-from tests.corpus.horovod_passages import (
-    COMPILE,
-    INIT,
-    REPORTERS,
-    RESULTS,
-    VERBOSE,
-)
-from tests.corpus.variant import Variant, after, importing
+from tests.corpus.horovod_passages import COMPILE, INIT, REPORTERS, RESULTS, VERBOSE
+from tests.corpus.variant import after, importing, right
 
 
 def logged(name: str = "logger") -> tuple[tuple[str, str], ...]:
@@ -117,49 +111,48 @@ _SUMMARY = """if verbose:
 """
 
 CORRECT = (
-    Variant(
+    right(
+        2,
         "a logger for each rank",
-        2,
-        (*logged(), importing("import logging", "import sys"), after(VERBOSE, _LOGGER_OF_RANK)),
+        *logged(),
+        importing("import logging", "import sys"),
+        after(VERBOSE, _LOGGER_OF_RANK),
     ),
-    Variant(
+    right(
+        2,
         "a logger by dictConfig",
-        2,
-        (*logged(), importing("import logging", "import logging.config"), after(VERBOSE, _CONFIGURED_LOGGER)),
+        *logged(),
+        importing("import logging", "import logging.config"),
+        after(VERBOSE, _CONFIGURED_LOGGER),
     ),
-    Variant(
+    right(
+        2,
         "a log file for each rank",
-        2,
-        (
-            *logged("logging"),
-            importing("import logging"),
-            after(VERBOSE, _FILE_OF_RANK),
-            (REPORTERS, _LOGGING_REPORTERS),
-        ),
+        *logged("logging"),
+        importing("import logging"),
+        after(VERBOSE, _FILE_OF_RANK),
+        (REPORTERS, _LOGGING_REPORTERS),
     ),
-    Variant(
+    right(
+        2,
         "a print of its own that is silent on other ranks",
-        2,
-        (
-            importing("import builtins"),
-            after(VERBOSE, _PRINT_OF_RANK_0),
-            (RESULTS, textwrap.dedent(RESULTS.removeprefix("if verbose:\n"))),
-        ),
+        importing("import builtins"),
+        after(VERBOSE, _PRINT_OF_RANK_0),
+        (RESULTS, textwrap.dedent(RESULTS.removeprefix("if verbose:\n"))),
     ),
-    Variant(
+    right(
+        2,
         "a decorator for what rank 0 reports",
-        2,
-        (
-            importing("import functools"),
-            after(VERBOSE, _ONLY_ON_RANK_0),
-            (RESULTS, "report(test_loss=score[0], test_accuracy=score[1])\n"),
-        ),
+        importing("import functools"),
+        after(VERBOSE, _ONLY_ON_RANK_0),
+        (RESULTS, "report(test_loss=score[0], test_accuracy=score[1])\n"),
     ),
-    Variant("roles in an enumeration", 2, (importing("import enum"), (VERBOSE, _ROLE))),
-    Variant(
+    right(2, "roles in an enumeration", importing("import enum"), (VERBOSE, _ROLE)),
+    right(
+        2,
         "warnings of libraries filtered",
-        2,
-        (importing("import logging", "import warnings", "", "import absl.logging"), after(INIT, _SILENT)),
+        importing("import logging", "import warnings", "", "import absl.logging"),
+        after(INIT, _SILENT),
     ),
-    Variant("the model and the settings in a table", 2, (after(COMPILE, _SUMMARY),)),
+    right(2, "the model and the settings in a table", after(COMPILE, _SUMMARY)),
 )

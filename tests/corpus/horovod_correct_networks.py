@@ -5,7 +5,7 @@ its own.
 """
 
 from tests.corpus.horovod_passages import IMPORT, IMPORT_BOTH, NETWORK, RETURN_MODEL, WRAP
-from tests.corpus.variant import Variant, before, importing
+from tests.corpus.variant import before, importing, right
 
 _BUILDER = '''
 
@@ -194,25 +194,21 @@ _TRACKED = '''class TrackedModel(tf.keras.Model):
 _PARTIAL = importing("from functools import partial")
 
 CORRECT = (
-    Variant(
+    right(
+        6,
         "a network built by a typed class",
-        6,
-        (
-            importing("from dataclasses import dataclass", "from typing import ClassVar, Tuple"),
-            (NETWORK, _BUILDER),
-        ),
+        importing("from dataclasses import dataclass", "from typing import ClassVar, Tuple"),
+        (NETWORK, _BUILDER),
     ),
-    Variant("a Sequential model of own layers", 6, (_PARTIAL, (NETWORK, _LAYERS + _SEQUENTIAL))),
-    Variant("a subclass of Model", 6, (_PARTIAL, (NETWORK, _LAYERS + _SUBCLASS))),
-    Variant("a subclass of Model, built before it is compiled", 6, (_PARTIAL, (NETWORK, _LAYERS + _BUILT))),
-    Variant(
-        "an own training step with its own metrics",
+    right(6, "a Sequential model of own layers", _PARTIAL, (NETWORK, _LAYERS + _SEQUENTIAL)),
+    right(6, "a subclass of Model", _PARTIAL, (NETWORK, _LAYERS + _SUBCLASS)),
+    right(6, "a subclass of Model, built before it is compiled", _PARTIAL, (NETWORK, _LAYERS + _BUILT)),
+    right(
         6,
-        (
-            (IMPORT, IMPORT_BOTH),
-            before("def create_model(", _TRACKED),
-            (RETURN_MODEL, "    return TrackedModel(inputs, outputs)\n"),
-            (WRAP, ""),
-        ),
+        "an own training step with its own metrics",
+        (IMPORT, IMPORT_BOTH),
+        before("def create_model(", _TRACKED),
+        (RETURN_MODEL, "    return TrackedModel(inputs, outputs)\n"),
+        (WRAP, ""),
     ),
 )

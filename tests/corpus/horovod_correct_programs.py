@@ -21,7 +21,7 @@ from tests.corpus.horovod_passages import (
     TRAINING,
     VERBOSE,
 )
-from tests.corpus.variant import Variant, before, importing, passage
+from tests.corpus.variant import before, importing, passage, right
 
 AFTER_1 = "fashion_mnist_after_step_01.py"
 
@@ -185,20 +185,14 @@ _IN_FUNCTIONS = (
 )
 
 _STRUCTURE = (
-    Variant("a class that trains and tests", 6, ((TRAINING, _TRAINER),)),
-    Variant(
-        "an abstract class and a context manager",
+    right(6, "a class that trains and tests", (TRAINING, _TRAINER)),
+    right(6, "an abstract class and a context manager", importing("import abc"), (TRAINING, _EXPERIMENT)),
+    right(6, "functions with type hints, and main()", *_IN_FUNCTIONS, in_ci=True),
+    right(
         6,
-        (importing("import abc"), (TRAINING, _EXPERIMENT)),
-    ),
-    Variant("functions with type hints, and main()", 6, _IN_FUNCTIONS, in_ci=True),
-    Variant(
         "main() before the functions that it calls",
-        6,
-        (
-            (MODEL + THE_REST, "main()\n"),
-            before("def conv(", f"def main():\n{indented(MODEL + THE_REST)}\n\n"),
-        ),
+        (MODEL + THE_REST, "main()\n"),
+        before("def conv(", f"def main():\n{indented(MODEL + THE_REST)}\n\n"),
     ),
 )
 
@@ -271,30 +265,26 @@ if verbose:
 '''
 
 _SETTINGS = (
-    Variant(
+    right(
+        6,
         "flags from the fields of a dataclass",
-        6,
-        (
-            importing("from dataclasses import MISSING, dataclass, field, fields", "from typing import Optional"),
-            (PARSER, _DATACLASS),
-        ),
+        importing("from dataclasses import MISSING, dataclass, field, fields", "from typing import Optional"),
+        (PARSER, _DATACLASS),
     ),
-    Variant(
-        "defaults from a file, shares in a frozen dataclass",
+    right(
         6,
-        (
-            importing(
-                "import copy",
-                "import json",
-                "from dataclasses import asdict, dataclass, field, replace",
-                "from pathlib import Path",
-                "from typing import Any, Mapping",
-            ),
-            before(ARGS, _FROM_FILE),
-            before(MODEL, _FROZEN),
-            ("=len(train_iter) // hvd.size(),", "=shares.training,"),
-            ("=3 * len(test_iter) // hvd.size(),", "=shares.validation,"),
+        "defaults from a file, shares in a frozen dataclass",
+        importing(
+            "import copy",
+            "import json",
+            "from dataclasses import asdict, dataclass, field, replace",
+            "from pathlib import Path",
+            "from typing import Any, Mapping",
         ),
+        before(ARGS, _FROM_FILE),
+        before(MODEL, _FROZEN),
+        ("=len(train_iter) // hvd.size(),", "=shares.training,"),
+        ("=3 * len(test_iter) // hvd.size(),", "=shares.validation,"),
     ),
 )
 
@@ -308,12 +298,12 @@ def epoch_by_epoch(fitting: str) -> tuple[str, str]:
 
 
 _LOOPS = (
-    Variant(
-        "a call of fit for each epoch, judged at step 1",
+    right(
         1,
-        (epoch_by_epoch(passage(AFTER_1, "model.fit(", "validation_steps=") + ")\n"),),
+        "a call of fit for each epoch, judged at step 1",
+        epoch_by_epoch(passage(AFTER_1, "model.fit(", "validation_steps=") + ")\n"),
     ),
-    Variant("a call of fit for each epoch", 6, (epoch_by_epoch(FITTING),)),
+    right(6, "a call of fit for each epoch", epoch_by_epoch(FITTING)),
 )
 
 CORRECT = (*_STRUCTURE, *_SETTINGS, *_LOOPS)

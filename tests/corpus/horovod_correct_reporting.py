@@ -10,7 +10,7 @@ from tests.corpus.horovod_passages import (
     VERBOSE,
     callback_class,
 )
-from tests.corpus.variant import Variant, after, importing
+from tests.corpus.variant import after, importing, right
 
 _KEPT_FILES = """    os.makedirs(args.log_dir, exist_ok=True)
     callbacks.append(tf.keras.callbacks.CSVLogger(os.path.join(args.log_dir, "history.csv"), append=True))
@@ -124,70 +124,60 @@ def timed(what):
 _SCORE = "score = model.evaluate(test_once, verbose=verbose)\n"
 
 CORRECT = (
-    Variant(
+    right(
+        6,
         "Keras' CSV file and the best weights on rank 0, the history as JSON and pickled",
-        6,
-        (
-            importing("import json", "import pickle"),
-            KEEP_HISTORY,
-            after(TENSORBOARD, _KEPT_FILES),
-            after(RESULTS, _HISTORY),
-        ),
+        importing("import json", "import pickle"),
+        KEEP_HISTORY,
+        after(TENSORBOARD, _KEPT_FILES),
+        after(RESULTS, _HISTORY),
     ),
-    Variant(
+    right(
+        6,
         "an own CSV file",
-        6,
-        (
-            importing("import csv", "from pathlib import Path"),
-            callback_class("WriteTable", *_CSV),
-            after(TENSORBOARD, '    callbacks.append(WriteTable(Path(args.log_dir) / "history.csv"))\n'),
-        ),
+        importing("import csv", "from pathlib import Path"),
+        callback_class("WriteTable", *_CSV),
+        after(TENSORBOARD, '    callbacks.append(WriteTable(Path(args.log_dir) / "history.csv"))\n'),
     ),
-    Variant(
+    right(
+        6,
         "the time of each step",
-        6,
-        (
-            importing("import statistics", "", "import numpy as np"),
-            callback_class("StepTimes", *_STEP_TIMES),
-            after(TENSORBOARD, "    callbacks.append(StepTimes())\n"),
-        ),
+        importing("import statistics", "", "import numpy as np"),
+        callback_class("StepTimes", *_STEP_TIMES),
+        after(TENSORBOARD, "    callbacks.append(StepTimes())\n"),
     ),
-    Variant(
+    right(
+        6,
         "a step traced by TensorFlow's profiler on rank 0",
-        6,
-        (callback_class("TraceAStep", *_TRACE), after(TENSORBOARD, "    callbacks.append(TraceAStep())\n")),
+        callback_class("TraceAStep", *_TRACE),
+        after(TENSORBOARD, "    callbacks.append(TraceAStep())\n"),
     ),
-    Variant(
+    right(
+        6,
         "training profiled by cProfile on rank 0",
-        6,
-        (
-            importing("import cProfile", "import pstats", "import sys"),
-            (FIT, f"profile = cProfile.Profile()\nif verbose:\n    profile.enable()\n{FIT}"),
-            after(RESULTS, _PROFILE),
-        ),
+        importing("import cProfile", "import pstats", "import sys"),
+        (FIT, f"profile = cProfile.Profile()\nif verbose:\n    profile.enable()\n{FIT}"),
+        after(RESULTS, _PROFILE),
     ),
-    Variant(
+    right(
+        6,
         "SIGTERM ends training on all ranks",
-        6,
-        (
-            importing("import signal"),
-            after(ARGS, f"\n{_SIGTERM}"),
-            callback_class("StopOnRequest", *_STOP_ON_REQUEST),
-            after(AVERAGE, "callbacks.append(StopOnRequest())\n"),
-        ),
+        importing("import signal"),
+        after(ARGS, f"\n{_SIGTERM}"),
+        callback_class("StopOnRequest", *_STOP_ON_REQUEST),
+        after(AVERAGE, "callbacks.append(StopOnRequest())\n"),
     ),
-    Variant(
+    right(
+        6,
         "scalars by TensorFlow's summary writer",
-        6,
-        (callback_class("Scalars", *_SCALARS), after(TENSORBOARD, "    callbacks.append(Scalars())\n")),
+        callback_class("Scalars", *_SCALARS),
+        after(TENSORBOARD, "    callbacks.append(Scalars())\n"),
     ),
-    Variant(
-        "blocks timed by a context manager",
+    right(
         6,
-        (
-            importing("import contextlib", "import datetime"),
-            after(VERBOSE, _TIMED),
-            (_SCORE, f'with timed("test"):\n    {_SCORE}'),
-        ),
+        "blocks timed by a context manager",
+        importing("import contextlib", "import datetime"),
+        after(VERBOSE, _TIMED),
+        (_SCORE, f'with timed("test"):\n    {_SCORE}'),
     ),
 )

@@ -4,7 +4,7 @@ import textwrap
 
 from course.steps import SOLUTIONS
 from tests.corpus.multi_worker_passages import FINAL, LAST, SCOPE, WHO
-from tests.corpus.variant import Variant, after, importing, passage, section
+from tests.corpus.variant import after, importing, passage, right, section
 
 ARGS = "args = parser.parse_args()\n"
 TRAINING = section(FINAL, "Training")
@@ -112,32 +112,28 @@ def _rest(solution: str) -> str:
 
 
 CORRECT = (
-    Variant(
+    right(
+        13,
         "a logger for each worker",
-        13,
-        (importing("import json", "import logging"), after(WHO, _LOGGER), after(SCOPE, _REPORT)),
+        importing("import json", "import logging"),
+        after(WHO, _LOGGER),
+        after(SCOPE, _REPORT),
     ),
-    Variant(
+    right(
+        13,
         "settings in a dataclass, roles in an enumeration",
-        13,
-        (
-            importing(
-                "from dataclasses import asdict, dataclass", "from enum import Enum", "from typing import Optional"
-            ),
-            (ARGS, _DATACLASS),
-            ("chief = index == 0\n", _KIND),
-        ),
+        importing("from dataclasses import asdict, dataclass", "from enum import Enum", "from typing import Optional"),
+        (ARGS, _DATACLASS),
+        ("chief = index == 0\n", _KIND),
     ),
-    Variant("all in a function main()", 14, (in_main("mnist_multi_worker_after_step_14.py"),)),
-    Variant("a class for a worker", 14, ((SCOPE, ""), (TRAINING, _TRAINER)), base=FINAL),
-    Variant(
-        "the chief plots and writes the history",
+    right(14, "all in a function main()", in_main("mnist_multi_worker_after_step_14.py")),
+    right(14, "a class for a worker", (SCOPE, ""), (TRAINING, _TRAINER), base=FINAL),
+    right(
         14,
-        (
-            importing("import json", "", "import matplotlib", "import psutil"),
-            after("import tensorflow as tf\n", 'matplotlib.use("Agg")\nimport matplotlib.pyplot as plt\n'),
-            ("model.fit(\n", "history = model.fit(\n"),
-            after(LAST, _PLOT),
-        ),
+        "the chief plots and writes the history",
+        importing("import json", "", "import matplotlib", "import psutil"),
+        after("import tensorflow as tf\n", 'matplotlib.use("Agg")\nimport matplotlib.pyplot as plt\n'),
+        ("model.fit(\n", "history = model.fit(\n"),
+        after(LAST, _PLOT),
     ),
 )

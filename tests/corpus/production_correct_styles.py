@@ -18,7 +18,7 @@ from tests.corpus.production_passages import (
     TRAIN,
     VALIDATE,
 )
-from tests.corpus.variant import Variant, after, before, importing, section
+from tests.corpus.variant import after, before, importing, right, section
 
 INIT = "hvd.init()\n"
 VERBOSE = "verbose = 1 if hvd.rank() == 0 else 0\n"
@@ -91,35 +91,29 @@ if hvd.rank() == 0:
 '''
 
 _STEP_8 = (
-    Variant(
+    right(
+        8,
         "staged by a dataclass",
-        8,
-        (
-            importing("import sys", "from dataclasses import dataclass, field", "from typing import List"),
-            (LOCAL_COPY, ""),
-            (STAGE, _STAGE),
-        ),
+        importing("import sys", "from dataclasses import dataclass, field", "from typing import List"),
+        (LOCAL_COPY, ""),
+        (STAGE, _STAGE),
         base=FINAL,
     ),
-    Variant(
+    right(
+        8,
         "a logger for each rank, with a file on rank 0",
-        8,
-        (
-            importing("import logging", "import socket"),
-            after(VERBOSE, _LOGGER),
-            ("        print(error)\n", '        logger.error("the data cannot be copied: %s", error)\n'),
-            before(RESULTS, 'logger.info("trained for %d epochs", args.epochs)\n'),
-        ),
+        importing("import logging", "import socket"),
+        after(VERBOSE, _LOGGER),
+        ("        print(error)\n", '        logger.error("the data cannot be copied: %s", error)\n'),
+        before(RESULTS, 'logger.info("trained for %d epochs", args.epochs)\n'),
         base=FINAL,
     ),
-    Variant(
-        "a file about the run among the results",
+    right(
         8,
-        (
-            importing("import datetime", "import json", "import subprocess", "import sys"),
-            (IMPORT, f"import horovod\n{IMPORT}"),
-            after(VERBOSE, _ENVIRONMENT),
-        ),
+        "a file about the run among the results",
+        importing("import datetime", "import json", "import subprocess", "import sys"),
+        (IMPORT, f"import horovod\n{IMPORT}"),
+        after(VERBOSE, _ENVIRONMENT),
         base=FINAL,
     ),
 )
@@ -178,25 +172,21 @@ def share_of(images, epochs):
 '''
 
 _STEP_9 = (
-    Variant(
-        "a share as a class",
+    right(
         9,
-        (
-            (SHARE_OF, ""),
-            before(TRAINING, _SHARE),
-            (TRAIN, "    iter(training),\n    steps_per_epoch=len(training),\n"),
-            (VALIDATE, "    validation_data=iter(validation),\n    validation_steps=len(validation),\n"),
-        ),
+        "a share as a class",
+        (SHARE_OF, ""),
+        before(TRAINING, _SHARE),
+        (TRAIN, "    iter(training),\n    steps_per_epoch=len(training),\n"),
+        (VALIDATE, "    validation_data=iter(validation),\n    validation_steps=len(validation),\n"),
         base=FINAL,
     ),
-    Variant(
-        "images opened by Pillow in threads",
+    right(
         9,
-        (
-            importing("from concurrent.futures import ThreadPoolExecutor", "from functools import partial"),
-            after(NUMPY, "from PIL import Image\n"),
-            (SHARE_OF, _OPENED),
-        ),
+        "images opened by Pillow in threads",
+        importing("from concurrent.futures import ThreadPoolExecutor", "from functools import partial"),
+        after(NUMPY, "from PIL import Image\n"),
+        (SHARE_OF, _OPENED),
         base=FINAL,
     ),
 )
@@ -234,27 +224,23 @@ class EndOnSignal(tf.keras.callbacks.Callback):
 '''
 
 _STEP_10 = (
-    Variant(
-        "written in a context that renames",
+    right(
         10,
+        "written in a context that renames",
+        importing("import contextlib"),
+        before("class SaveCheckpoint(", _WHOLE),
         (
-            importing("import contextlib"),
-            before("class SaveCheckpoint(", _WHOLE),
-            (
-                PARTIAL + SAVE + RENAME,
-                '        with whole(path) as partial:\n            self.model.save(partial, save_format="h5")\n',
-            ),
+            PARTIAL + SAVE + RENAME,
+            '        with whole(path) as partial:\n            self.model.save(partial, save_format="h5")\n',
         ),
         base=FINAL,
     ),
-    Variant(
-        "SIGTERM ends training after the epoch",
+    right(
         10,
-        (
-            importing("import signal", "import threading"),
-            before(LIST, _SIGTERM),
-            before(BEFORE_FIT, "callbacks.append(EndOnSignal())\n\n"),
-        ),
+        "SIGTERM ends training after the epoch",
+        importing("import signal", "import threading"),
+        before(LIST, _SIGTERM),
+        before(BEFORE_FIT, "callbacks.append(EndOnSignal())\n\n"),
         base=FINAL,
     ),
 )

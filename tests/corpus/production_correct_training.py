@@ -11,7 +11,7 @@ from tests.corpus.production_passages import (
     SAVE_WEIGHTS,
     WARMUP,
 )
-from tests.corpus.variant import Variant, after, before, importing, passage, section
+from tests.corpus.variant import after, before, importing, passage, right, section
 
 INIT = "hvd.init()\n"
 VERBOSE = "verbose = 1 if hvd.rank() == 0 else 0\n"
@@ -145,62 +145,53 @@ def create_model():
 """
 
 CORRECT = (
-    Variant("a class that resumes and trains", 11, ((RESUME, ""), (TRAINING, _TRAINER)), in_ci=True),
-    Variant(
+    right(11, "a class that resumes and trains", (RESUME, ""), (TRAINING, _TRAINER), in_ci=True),
+    right(
+        11,
         "warm-up by a LambdaCallback",
-        11,
-        (
-            before(LIST, _LAMBDA_WARMUP),
-            (WARMUP, "    tf.keras.callbacks.LambdaCallback(on_batch_begin=grow),\n"),
-        ),
+        before(LIST, _LAMBDA_WARMUP),
+        (WARMUP, "    tf.keras.callbacks.LambdaCallback(on_batch_begin=grow),\n"),
     ),
-    Variant(
+    right(
+        11,
         "curves plotted, a table appended to, a tracker that is absent",
-        11,
-        (
-            importing("import matplotlib.pyplot as plt"),
-            after(OBJECT_IMPORT, _ABSENT),
-            (ON_ONE_RANK, ON_ONE_RANK.replace("    callbacks", f"{_TABLE}    callbacks")),
-            KEEP_HISTORY,
-            before(SAVE_WEIGHTS, _PLOT),
-        ),
+        importing("import matplotlib.pyplot as plt"),
+        after(OBJECT_IMPORT, _ABSENT),
+        (ON_ONE_RANK, ON_ONE_RANK.replace("    callbacks", f"{_TABLE}    callbacks")),
+        KEEP_HISTORY,
+        before(SAVE_WEIGHTS, _PLOT),
     ),
-    Variant(
+    right(
+        11,
         "speed and memory of rank 0",
-        11,
-        (
-            importing("import collections", "import time", "", "import psutil"),
-            before(LIST, _SPEED),
-            before(BEFORE_FIT, "if verbose:\n    callbacks.append(Speed())\n\n"),
-        ),
+        importing("import collections", "import time", "", "import psutil"),
+        before(LIST, _SPEED),
+        before(BEFORE_FIT, "if verbose:\n    callbacks.append(Speed())\n\n"),
     ),
-    Variant(
+    right(
+        11,
         "batch normalisation over all ranks, restored from checkpoints",
-        11,
+        (OBJECT_IMPORT, "from horovod.tensorflow import SyncBatchNormalization, broadcast_object\n"),
+        ("layers.BatchNormalization()", _SYNCHRONISED),
         (
-            (OBJECT_IMPORT, "from horovod.tensorflow import SyncBatchNormalization, broadcast_object\n"),
-            ("layers.BatchNormalization()", _SYNCHRONISED),
-            (
-                "hvd.load_model(file.name)",
-                'hvd.load_model(file.name, custom_objects={"SyncBatchNormalization": SyncBatchNormalization})',
-            ),
+            "hvd.load_model(file.name)",
+            'hvd.load_model(file.name, custom_objects={"SyncBatchNormalization": SyncBatchNormalization})',
         ),
     ),
-    Variant("networks by name", 11, ((passage(FINAL, "def create_model():", "return tf.keras.Model("), _NETWORKS),)),
-    Variant(
+    right(11, "networks by name", (passage(FINAL, "def create_model():", "return tf.keras.Model("), _NETWORKS)),
+    right(
+        11,
         "damaged images are read as far as they go",
-        11,
-        (after(NUMPY, "from PIL import ImageFile\n"), after(INIT, "ImageFile.LOAD_TRUNCATED_IMAGES = True\n")),
+        after(NUMPY, "from PIL import ImageFile\n"),
+        after(INIT, "ImageFile.LOAD_TRUNCATED_IMAGES = True\n"),
     ),
-    Variant(
-        "Horovod's API for TensorFlow, and Keras' next to it",
+    right(
         11,
-        (
-            (IMPORT, "import horovod.tensorflow as hvd\nimport horovod.tensorflow.keras as hvd_keras\n"),
-            (OBJECT_IMPORT, ""),
-            ("broadcast_object(", "hvd.broadcast_object("),
-            ("hvd.callbacks.", "hvd_keras.callbacks."),
-            ("hvd.load_model(", "hvd_keras.load_model("),
-        ),
+        "Horovod's API for TensorFlow, and Keras' next to it",
+        (IMPORT, "import horovod.tensorflow as hvd\nimport horovod.tensorflow.keras as hvd_keras\n"),
+        (OBJECT_IMPORT, ""),
+        ("broadcast_object(", "hvd.broadcast_object("),
+        ("hvd.callbacks.", "hvd_keras.callbacks."),
+        ("hvd.load_model(", "hvd_keras.load_model("),
     ),
 )

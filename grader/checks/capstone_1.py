@@ -15,7 +15,7 @@ from grader.terms.facts import HorovodFacts
 from grader.terms.findings import Finding
 from grader.terms.runs import HorovodRuns
 
-part = Part("fashion_mlp.py", "fashion_mlp_solution.py", HorovodFacts)
+part = Part("fashion_mlp.py", HorovodFacts)
 
 LEARNED_BATCH = 10
 LEARNED = flags(

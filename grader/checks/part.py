@@ -66,7 +66,6 @@ class Part(Generic[Facts]):
     """The steps of one program, whose file name is the same in each of them."""
 
     script: str  # the learner's file
-    solution: str  # the program after the last step, in solutions/
     facts: type[Facts]  # that its ranks report
     checks: list[Check[Facts]] = field(default_factory=list)  # by step, then as defined
     read: Callable[[str], Source] = parsing.read_training  # raises NoScriptError where it is not such a script

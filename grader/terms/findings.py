@@ -64,4 +64,4 @@ def listed(things: Sequence[object]) -> str:
 
 def _ended(sentence: str) -> str:
     """Return a sentence with its full stop."""
-    return sentence if sentence.endswith((".", "!", "?", "…", "”", ":")) else f"{sentence}."
+    return sentence if sentence.endswith((".", "!", "?", "…", ":")) else f"{sentence}."

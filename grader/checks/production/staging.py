@@ -45,13 +45,13 @@ def any_store(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
             why = f". {failed.where} fails: {failed.error}" if failed.error else ""
             given_up = failed.error_kind == "SystemExit"
             return Finding(
-                seen=f"A copy is made where {flag} is a path, and none where it is a URL, file:///…{why}",
+                seen=f"A copy is made where {flag} is a path, and none where it is a URL (file:///…){why}",
                 expected="a copy, whatever store the URL names",
                 line=source.line_of(*lines) if given_up else failed.error_line or source.line_of(*lines),
                 explains=True,
             )
         if not all(map(_trained, by_url)):
-            return Untold(seen="the program does not reach its end where --data-url is file:///…")
+            return Untold(seen="the program does not reach its end where --data-url is a URL")
     return None
 
 

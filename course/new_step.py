@@ -31,7 +31,7 @@ from grader.terms.findings import Finding
 from grader.terms.runs import HorovodRuns
 
 # TODO: choose the facts that ranks report, and give the clusters the arguments of the program (flags in their module).
-part = Part("{script}", "{solution}", HorovodFacts)
+part = Part("{script}", HorovodFacts)
 '''
 CHECK = '''
 
@@ -175,7 +175,7 @@ def _add_part(step: Step, part: str) -> Path:
     """Make a part with a stub for its first check."""
     module = CHECKS / f"{part}.py"
     stub = CHECK.format(number=step.number, option="clusters=CLUSTERS", arguments=OF_A_NEW_PART)
-    module.write_text(PART.format(script=step.script, solution=step.solution_name) + stub)
+    module.write_text(PART.format(script=step.script) + stub)
     return module
 
 

@@ -18,7 +18,7 @@ from grader.terms.facts import HorovodFacts
 from grader.terms.findings import Finding
 from grader.terms.runs import HorovodRuns
 
-part = Part("fashion_trainer.py", "fashion_trainer_solution.py", HorovodFacts)
+part = Part("fashion_trainer.py", HorovodFacts)
 
 FOLDERS = Folders(IMAGES, "kept", LOGS)
 

@@ -19,7 +19,7 @@ from grader.terms.report import Outcome
 from grader.terms.runs import ElasticRank, ElasticRuns
 from grader.terms.watched_facts import ElasticFacts, Logged
 
-part = Part("fashion_mnist_elastic.py", "hosts/fashion_mnist_elastic.py", ElasticFacts, read=parsing.read)
+part = Part("fashion_mnist_elastic.py", ElasticFacts, read=parsing.read)
 
 JOINS = cluster("elastic", "joins", "2 hosts, and a third one joins", 3, reserved=False)
 DIES = cluster("elastic", "dies", "2 hosts with 1 and 2 slots, and the first one, with rank 0, dies", 2)

@@ -17,7 +17,6 @@ from grader.terms.runs import TaskRank, TaskRuns
 
 part = Part(
     "evaluator.py",
-    "parameter_server/evaluator.py",
     TaskFacts,
 )
 

@@ -29,7 +29,7 @@ from grader.terms.report import Outcome
 from grader.terms.runs import LaunchRank, LaunchRuns
 from grader.terms.watched_facts import LaunchFacts
 
-part = Part("launch.sh", "hosts/launch.sh", LaunchFacts, read=shell.read)
+part = Part("launch.sh", LaunchFacts, read=shell.read)
 
 UNEVEN = cluster("launch_script", "uneven", "2 hosts with 1 and 3 slots", 2, reserved=False)
 FAILING = cluster("launch_script", "failing", "2 hosts, on one of which a rank fails", 2)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from grader.checks import ending
+from grader.checks.training import not_run
 from grader.reading.parsing import Source
 from grader.terms.clusters import AnyCluster, Fresh
 from grader.terms.facts import TaskFit
@@ -44,17 +45,17 @@ class Learning:
         """Whether all processes together train on no more images than one does; steps may be rounded up."""
         one = self._epochs(expected.reserved[self.one.name])
         for clusters in self.several:
-            ranks = [rank for cluster in clusters for rank in runs.reserved.get(cluster.name, [])]
             for cluster in clusters:
-                finding = _unfinished(cluster, runs.reserved.get(cluster.name, []))
-                if finding:
+                ended = runs.reserved.get(cluster.name)
+                if finding := ending.unfinished(ended) if ended else not_run(cluster.description):
                     return finding
+            ranks = [rank for cluster in clusters for rank in runs.reserved[cluster.name]]
             rounded = self.batch * clusters[0].size * len(one)  # a step more of each process per epoch
             seen, wanted = (sum(images for images, _ in epochs) for epochs in (self._epochs(ranks), one))
             if seen > wanted + rounded:
                 return Finding(
-                    seen=f"All processes together train on {seen} images ({clusters[-1].description}). Expected: no more "
-                    f"than the {wanted} of one process, but for what rounding adds.",
+                    seen=f"All processes together train on {seen} images ({clusters[-1].description})",
+                    expected=f"no more than the {wanted} of one process, and what rounding adds",
                     line=source.line_of("steps_per_epoch", "take", "shard") or ranks[0].facts.lines.get("fit"),
                 )
         return None
@@ -66,12 +67,11 @@ class Learning:
         for clusters in self.several:
             reached = self._reached(runs.reserved[clusters[-1].name])
             if reached is None:
-                return Untold(seen=f"No validation accuracy is measured ({clusters[-1].description}).")
+                return Untold(seen=f"no validation accuracy is measured ({clusters[-1].description})")
             if not reached >= one - self.margin:
                 return Finding(
-                    seen=f"After the last epoch, the validation accuracy is {reached:.2f} ({clusters[-1].description}). "
-                    f"Expected: {one:.2f}, which one process reaches with as many images, less {self.margin:g} for "
-                    "chance.",
+                    seen=f"After the last epoch, the validation accuracy is {reached:.2f} ({clusters[-1].description})",
+                    expected=f"{one:.2f}, which one process reaches with as many images, or at most {self.margin:g} less",
                     line=source.line_of("SGD", "learning_rate", "compile"),
                 )
         return None
@@ -101,21 +101,3 @@ def cluster(hosts: int, arguments: tuple[str, ...]) -> Fresh:
     """Return a cluster of so many hosts with a rank each, on which a training learns."""
     description = f"{hosts} hosts with a rank each" if hosts > 1 else "one process"
     return Fresh(f"learning-{hosts}", description, hosts, 1, 1, arguments, reserved=True, learns=True)
-
-
-def _unfinished(cluster: AnyCluster, ranks: list[Rank[Any]]) -> Finding | None:
-    """Say why a training cannot be looked at: it was not run, or did not run to its end on every rank."""
-    if not ranks:
-        message = f"Not run on {cluster.description}, since the program had to be ended before."
-        return Untold(seen=message)
-    apart = ending.deadlock(ranks) or ending.torn(ranks)
-    if apart:
-        return Finding(seen=apart, line=ranks[0].error_line)
-    for rank in sorted(ranks, key=lambda rank: bool(rank.causes & {"shut down", "connection"})):
-        if rank.error:
-            return Finding(seen=f"{rank.where} fails: {rank.error}", line=rank.error_line)
-        if rank.ended_for == "time":
-            return Finding(seen=f"{rank.where} was ended: on all clusters together, the program takes too long.")
-        if rank.ended_for or rank.exit or not rank.facts.fits:
-            return Finding(seen=f"{rank.where} does not train to its end.", line=rank.facts.lines.get("waiting"))
-    return None

@@ -27,7 +27,7 @@ from grader.terms.facts import TaskFacts, TaskFit
 from grader.terms.findings import Finding, Untold
 from grader.terms.runs import TaskRank, TaskRuns
 
-part = Part("coordinator.py", "parameter_server/coordinator.py", TaskFacts)
+part = Part("coordinator.py", TaskFacts)
 
 STRATEGY = "ParameterServerStrategyV2"  # what ParameterServerStrategy is called inside TensorFlow
 CREATOR = "DatasetCreator"

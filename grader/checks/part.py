@@ -17,11 +17,11 @@ from grader.checks import ending
 from grader.reading import parsing
 from grader.reading.parsing import Source
 from grader.terms.clusters import AnyCluster
-from grader.terms.findings import Finding, Unclear, Untold
+from grader.terms.findings import Finding, Unclear, Untold, not_until
 from grader.terms.report import Outcome, OutcomeStatus
 from grader.terms.runs import Facts, Runs
 
-NOT_RUN = "Not checked: the program does not run."
+NOT_RUN = Untold(seen="the program does not run").message
 POINTS = 10  # of a step's checks together
 
 
@@ -37,6 +37,7 @@ class Check(Generic[Facts]):
     points: int
     asks: tuple[str, ...]  # phrases of the lesson that ask for it
     hint: str  # what to try where it is missing
+    look_at: tuple[str, ...]  # names in a script, the first one that it has is where to look
     judge: Judge[Facts]
     needs: tuple[Judge[Facts], ...]  # checks that have to pass before this one can be judged
     clusters: tuple[AnyCluster, ...]  # to run a script on from this step on; none: those of the step before
@@ -50,12 +51,14 @@ class Check(Generic[Facts]):
         hint = self.hint if status == "failed" else ""
         return Outcome(self.description, self.step.number, status, points, self.points, message, hint, line)
 
-    def decide(self, found: Finding | None) -> Outcome:
+    def decide(self, found: Finding | None, source: Source) -> Outcome:
         """Return the outcome for what the judge of this check found."""
         if found is None:
             return self.outcome("passed", "Correct.")
-        kinds: dict[type[Finding], OutcomeStatus] = {Untold: "skipped", Unclear: "error"}
-        return self.outcome(kinds.get(type(found), "failed"), found.message, found.line)
+        if isinstance(found, Untold):
+            return self.outcome("skipped", found.message, found.line)
+        status: OutcomeStatus = "error" if isinstance(found, Unclear) else "failed"
+        return self.outcome(status, found.message, found.line or source.line_of(*self.look_at))
 
 
 @dataclass
@@ -63,7 +66,6 @@ class Part(Generic[Facts]):
     """The steps of one program, whose file name is the same in each of them."""
 
     script: str  # the learner's file
-    solution: str  # the program after the last step, in solutions/
     facts: type[Facts]  # that its ranks report
     checks: list[Check[Facts]] = field(default_factory=list)  # by step, then as defined
     read: Callable[[str], Source] = parsing.read_training  # raises NoScriptError where it is not such a script
@@ -77,6 +79,7 @@ class Part(Generic[Facts]):
         hint: str,
         points: int = POINTS,
         asks: tuple[str, ...] = (),
+        look_at: tuple[str, ...] = (),
         needs: tuple[Judge[Facts], ...] = (),
         clusters: tuple[AnyCluster, ...] = (),
         references: tuple[AnyCluster, ...] = (),
@@ -90,6 +93,7 @@ class Part(Generic[Facts]):
             hint: what to try where the script lacks what is asked for.
             points: for a script that passes; those of a step's checks are POINTS together.
             asks: phrases of the lesson that ask for this, as they stand there.
+            look_at: names in a script; the line of the first one that it has goes with a finding that names no line.
             needs: the functions of other checks, which have to pass before this one can be judged.
             clusters: what a script is run on from this step on, if not on those of the step before.
             references: further clusters, which the solution alone runs on, for a script's runs to be compared with.
@@ -100,7 +104,9 @@ class Part(Generic[Facts]):
         def add(judge: Judge[Facts]) -> Judge[Facts]:
             description = (judge.__doc__ or "").partition("\n")[0].removesuffix(".")
             step = steps.get(number)
-            check = Check(step, description, points, asks, hint, judge, needs, clusters, references, figure, blocks)
+            check = Check(
+                step, description, points, asks, hint, look_at, judge, needs, clusters, references, figure, blocks
+            )
             insort(self.checks, check, key=lambda other: other.step.number)
             return judge
 
@@ -172,10 +178,10 @@ class Part(Generic[Facts]):
                 blocked[check.judge] = cause
                 continue
             found = check.judge(runs, expected, source)
-            outcomes.append(check.decide(found))
+            outcomes.append(check.decide(found, source))
             if found:
                 explained |= found.explains
-                if isinstance(found, Unclear) or check.blocks(runs):
+                if check.blocks(runs):
                     blocked[check.judge] = check
         return outcomes, explained
 
@@ -186,8 +192,8 @@ def _on(judge: Judge[Facts], clusters: Collection[str]) -> Judge[Facts]:
     @functools.wraps(judge)
     def judge_these(runs: Runs[Facts], expected: Runs[Facts], source: Source) -> Finding | None:
         own = runs.on(clusters)
-        if not own.clusters:  # the script had to be ended on one that comes before
-            return Untold(seen="the program was not run on this kind of cluster")
+        if not own.clusters:
+            return Untold(seen="the program had to be ended before it ran on this kind of cluster")
         return judge(own, expected.on(clusters), source)
 
     return judge_these
@@ -196,5 +202,5 @@ def _on(judge: Judge[Facts], clusters: Collection[str]) -> Judge[Facts]:
 def _not_until(cause: Check[Facts], number: int) -> str:
     """Say which check has to pass before one of this step can be judged."""
     if cause.step.number < number:
-        return f"Not checked until {cause.step.label} passes."
-    return f"Not checked until this passes: {cause.description}."
+        return not_until(f"{cause.step.label} passes")
+    return not_until(f"this passes: {cause.description}")

@@ -30,7 +30,7 @@ from grader.terms.report import Outcome
 from grader.terms.runs import JobRank, JobRuns
 from grader.terms.watched_facts import JobFacts, SeenRun
 
-part = Part("job.sbatch", "hosts/job.sbatch", JobFacts, read=shell.read)
+part = Part("job.sbatch", JobFacts, read=shell.read)
 
 STEADY = cluster("slurm_job", "steady", "2 nodes with 2 tasks each", 3, reserved=False)
 FAILING = cluster("slurm_job", "failing", "2 nodes, on one of which a rank fails", 2)

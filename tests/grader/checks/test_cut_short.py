@@ -8,6 +8,7 @@ from grader.checks.production import resume
 from grader.checks.production.imagenet_resnet50 import part
 from grader.terms.clusters import BASE_LR
 from grader.terms.facts import Batch, Epoch, HorovodFacts
+from grader.terms.findings import Untold
 from grader.terms.runs import Runs
 from tests.grader.checks.made_up import SOURCE, STEPS, all_right, fits
 
@@ -73,7 +74,7 @@ def test_what_no_check_could_see_is_no_pass(runs, right):
         for rank in ranks:
             rank.facts.fits = []
     found = [check(runs, right, SOURCE) for check in CHECKS]
-    assert all(finding and finding.untold for finding in found)
+    assert all(isinstance(finding, Untold) for finding in found)
     assert all(finding.message.startswith("Not checked: ") for finding in found)
 
 
@@ -102,7 +103,7 @@ def never_trains(number):
     return lambda runs: runs.reserved["resumed"][number].facts.fits.clear()
 
 
-NEVER_ENDS = "the first training does not get to its end (3 ranks)."
+NEVER_ENDS = "Rank 2 (three-ranks) does not train to its end."
 RESTARTS = resume.goes_on, resume.state_restored, resume.loaded_everywhere
 
 
@@ -114,22 +115,22 @@ RESTARTS = resume.goes_on, resume.state_restored, resume.loaded_everywhere
         (
             resume.one_writer,
             of_fit("two-hosts", 1, epochs=[]),
-            "training does not get to the end of its epochs (two-hosts).",
+            "Rank 1 (two-hosts) does not train to its end.",
         ),
         *((check, of_fit("three-ranks", 2, epochs=[]), NEVER_ENDS) for check in RESTARTS),
-        (resume.state_restored, of_fit("three-ranks", 0, end=None), "the first training does not end."),
-        (resume.goes_on, never_trains(1), "started again, rank 1 does not reach training."),
-        (resume.state_restored, never_trains(0), "started again, rank 0 does not reach training."),
+        (resume.state_restored, of_fit("three-ranks", 0, end=None), "Rank 0 (three-ranks) does not train to its end."),
+        (resume.goes_on, never_trains(1), "Rank 1 (started again) does not reach training."),
+        (resume.state_restored, never_trains(0), "Rank 0 (started again) does not reach training."),
     ],
 )
 def test_what_a_training_that_is_cut_short_hides_is_not_checked(runs, right, check, change, message):
     change(runs)
     found = check(runs, right, SOURCE)
-    assert found.untold and found.message == f"Not checked: {message}"
+    assert found.message == f"Not checked: {message}"
 
 
 @pytest.mark.parametrize("check", RESTARTS)
-def test_a_program_that_was_not_started_again_needs_a_person(runs, right, check):
+def test_a_program_that_was_not_started_again_is_not_checked(runs, right, check):
     del runs.reserved["resumed"]
     found = check(runs, right, SOURCE)
-    assert found.unclear and found.message == "Not checked: the program was not started a second time."
+    assert found.message.startswith("Not checked: the program had to be ended before it ran on 3 ranks")

@@ -7,7 +7,9 @@ from grader.checks.horovod import epochs, ranks, updates
 from grader.checks.horovod.fashion_mnist import COUNTED, SHORT_OF_GPUS, VAL_BATCH
 from grader.reading import parsing
 from grader.terms.facts import ARGUMENTS, Error
+from grader.terms.findings import Finding
 from grader.terms.runs import Runs
+from tests.grader.checks.judged import find
 from tests.grader.checks.made_up_horovod import (
     BROADCAST,
     ERROR,
@@ -67,7 +69,7 @@ BLIND = runs(rank(0, gpus=[]), rank(1, gpus=[]), gpus=False)
         (
             ranks.same_work,
             rank(1, fits=[fit(each=[epoch(), epoch()])]),
-            "trains for another number of epochs in model.fit: 2. Expected: 1, on all ranks.",
+            "trains for 2 epochs, and rank 0 for 1. Expected: 1, on all ranks.",
             6,
         ),
         (ranks.same_work, rank(1, fits=[]), "ends without training. Expected: all ranks train", 6),
@@ -115,13 +117,13 @@ BLIND = runs(rank(0, gpus=[]), rank(1, gpus=[]), gpus=False)
 )
 def test_what_a_rank_did_is_said_with_what_was_expected_and_the_line(check, other, message, line):
     assert check(RIGHT, RIGHT, SCRIPT) is None
-    found = check(runs(rank(0), other), RIGHT, SCRIPT)
-    assert message in found.message and found.line == line and not (found.untold or found.unclear)
+    found = find(check, runs(rank(0), other), RIGHT, SCRIPT)
+    assert message in found.message and found.line == line and type(found) is Finding
     assert "Rank 1 (2 ranks on one host)" in found.message or "rank 1" in found.message or "reads is" in found.message
 
 
 def test_rank_0_that_reports_nothing_is_named():
-    found = ranks.rank_0_reports(runs(rank(0, [fit(0)], stdout=""), rank(1)), RIGHT, SCRIPT)
+    found = find(ranks.rank_0_reports, runs(rank(0, [fit(0)], stdout=""), rank(1)), RIGHT, SCRIPT)
     assert found.message.startswith("Rank 0 (2 ranks on one host) reports nothing. Expected: the progress of training")
     assert found.line == 4
 
@@ -136,7 +138,7 @@ def test_a_program_that_fails_without_gpus_alone_fails_that_check():
         "builds no model: ValueError: odd. Expected: the program runs there as it does on hosts with GPUs"
         in found.message
     )
-    assert (found.line, found.explains, found.untold) == (3, True, False)
+    assert (found.line, found.explains) == (3, True)
 
 
 SHORT = {"cluster": SHORT_OF_GPUS.description}
@@ -190,7 +192,7 @@ def test_one_rank_that_says_that_there_are_too_few_gpus_is_enough(refused):
         (ended(1, "AssertionError", "", 2), "Rank 1 ({}) fails: AssertionError: . Expected", 2),
         (ended(1, "SystemExit", "1", 3), "Rank 1 ({}) fails: SystemExit: 1.", 3),
         (rank(1, [], ["init"], [], ended_for="stall"), "Rank 1 ({}) does not end.", 6),
-        (rank(1, [], ["init"], [], exit=3), "Rank 1 ({}) ends with exit status 3 and no message.", None),
+        (rank(1, [], ["init"], [], exit=3), "Rank 1 ({}) ends with exit status 3 and no message.", 6),
         (
             rank(1, [], ["init"], [], stdout="too few", lines={"exit": 5}),
             "Rank 1 ({}) ends with exit status 0, as after success.",
@@ -199,8 +201,8 @@ def test_one_rank_that_says_that_there_are_too_few_gpus_is_enough(refused):
     ],
 )
 def test_ranks_that_are_too_many_for_a_host_s_gpus_have_to_say_so(other, message, line):
-    found = ranks.enough_gpus(short(rank(0), other), RIGHT, GUARDED)
-    assert found.message.startswith(message.format(SHORT["cluster"])) and found.line == line and not found.untold
+    found = find(ranks.enough_gpus, short(rank(0), other), RIGHT, GUARDED)
+    assert found.message.startswith(message.format(SHORT["cluster"])) and found.line == line
     assert found.message.endswith("Expected: an error with a message of its own, that the host has too few GPUs.")
 
 
@@ -221,12 +223,12 @@ def test_a_program_that_ends_everywhere_shows_nothing_of_its_gpus():
     blind = [ended(number, "SystemExit", "odd", 3, cluster="2 ranks without GPUs") for number in range(2)]
     mine.clusters = {"one-host": everywhere, "three-ranks": blind}
     found = ranks.enough_gpus(mine, Runs(RIGHT.clusters | BLIND.clusters), GUARDED)
-    assert found.untold and "ends before it is known how many GPUs there are" in found.message
+    assert found.message.startswith("Not checked") and "before it knows how many GPUs there are" in found.message
 
 
 def test_a_program_that_is_ended_before_shows_nothing_of_too_few_gpus():
     found = ranks.enough_gpus(RIGHT, RIGHT, GUARDED)
-    assert found.untold and found.message.startswith("Not run on 3 ranks on one host with 2 GPUs, since")
+    assert found.message == "Not checked: the program had to be ended before it ran on 3 ranks on one host with 2 GPUs."
 
 
 def test_a_gpu_that_a_host_does_not_have_is_a_wrong_choice():
@@ -237,8 +239,6 @@ def test_a_gpu_that_a_host_does_not_have_is_a_wrong_choice():
         "Expected: it takes GPU 1, by its local rank."
     )
     assert (found.line, found.explains) == (6, True)
-    elsewhere = runs(rank(0), ended(1, "IndexError", "list index out of range", 1))
-    assert ranks.pinned(elsewhere, RIGHT, SCRIPT).untold
 
 
 def stuck(number, collective, **others):
@@ -247,7 +247,7 @@ def stuck(number, collective, **others):
 
 def test_a_broadcast_that_one_rank_lacks_is_step_4_s():
     waiting = stuck(0, BROADCAST, batches=[batch(None)])
-    found = updates.same_weights(runs(waiting, stuck(1, GRADIENT, batches=[batch()])), RIGHT, SCRIPT)
+    found = find(updates.same_weights, runs(waiting, stuck(1, GRADIENT, batches=[batch()])), RIGHT, SCRIPT)
     assert f"rank 0 waits in {VARIABLES}; rank 1 never joins it: it waits in {GRADIENTS}" in found.message
     assert (found.line, found.explains) == (5, True)
 
@@ -275,7 +275,7 @@ def test_a_share_of_no_steps_ends_the_program_and_is_step_5_s():
 
 def test_an_average_that_one_rank_lacks_is_step_6_s():
     waiting = stuck(0, METRIC, reads=[])
-    found = epochs.mean_metrics(runs(waiting, stuck(1, GRADIENT)), RIGHT, SCRIPT)
+    found = find(epochs.mean_metrics, runs(waiting, stuck(1, GRADIENT)), RIGHT, SCRIPT)
     assert f"rank 0 waits in {METRICS}; rank 1 never joins it: it waits in {GRADIENTS}" in found.message
     assert (found.line, found.explains) == (5, True)
 

@@ -9,6 +9,7 @@ from grader.checks.production import rate
 from grader.checks.production.imagenet_resnet50 import WARMUP_EPOCHS
 from grader.terms.clusters import BASE_LR
 from grader.terms.runs import Runs
+from tests.grader.checks.judged import find
 from tests.grader.checks.made_up import LATER, SIZES, SOURCE, STEPS, all_right, fits, line, set_rates
 
 
@@ -30,7 +31,7 @@ RISING = [ONE * (1 + (step + 1) / STEPS) for step in range(STEPS)]  # on two hos
 
 def test_the_rate_of_one_process_after_the_warm_up(runs, right):
     set_rates(runs, "two-hosts", [ONE] * 8)
-    found = rate.full_rate(runs, right, SOURCE)
+    found = find(rate.full_rate, runs, right, SOURCE)
     assert (
         found.message
         == "Rank 0 (two-hosts) trains at rate 0.01 after the warm-up, in epoch 2. Expected: 0.02, 2 times 0.01."
@@ -40,7 +41,7 @@ def test_the_rate_of_one_process_after_the_warm_up(runs, right):
 
 def test_the_schedules_line_where_the_warm_up_has_reached_the_full_rate(runs, right):
     set_rates(runs, "two-hosts", [*RISING, *[ONE] * 4], rank=1)
-    found = rate.full_rate(runs, right, SOURCE)
+    found = find(rate.full_rate, runs, right, SOURCE)
     assert found.message.startswith("Rank 1 (two-hosts)") and found.line == line("def lr_schedule(")
 
 
@@ -50,7 +51,7 @@ def test_a_loss_that_is_a_multiple_makes_each_step_as_long(runs, right, loss, fo
         rank.facts.fits[0].loss = 2.3
     for rank in runs.ranks():
         rank.facts.fits[0].loss = loss
-    scaled = rate.full_rate(runs, right, SOURCE)
+    scaled = find(rate.full_rate, runs, right, SOURCE)
     assert bool(scaled) == found and (not found or f"{loss / 2.3:g} times the solution's" in scaled.message)
     assert not found or scaled.line == line("loss=")
 
@@ -58,9 +59,9 @@ def test_a_loss_that_is_a_multiple_makes_each_step_as_long(runs, right, loss, fo
 def test_a_longer_warm_up_is_not_taken_for_the_time_after_it(runs, right):
     longer = [ONE * (1 + (step + 1) / 20) for step in range(8)]
     set_rates(runs, "two-hosts", longer)
-    found = rate.full_rate(runs, right, SOURCE)
-    assert found.untold and "in epoch 2 the learning rate of Rank 0 (two-hosts) is still rising" in found.message
-    found = rate.warm_up(runs, right, SOURCE)
+    found = find(rate.full_rate, runs, right, SOURCE)
+    assert "in epoch 2 the learning rate of Rank 0 (two-hosts) is still rising" in found.message
+    found = find(rate.warm_up, runs, right, SOURCE)
     assert "the learning rate has reached 0.012 at the end of epoch 1." in found.message
     assert "Expected: growth with every batch, from about 0.01 to 0.02 in 1 epoch, which is" in found.message
 
@@ -70,9 +71,9 @@ def test_a_longer_warm_up_is_not_taken_for_the_time_after_it(runs, right):
     [
         (
             [ONE / 2, ONE * 0.7, ONE * 0.9, ONE, *[ONE] * 4],
-            "begins with a learning rate of 0.005, less than that of one",
+            "the learning rate begins at 0.005, which is less than that of one process.",
         ),
-        ([TWO] * 8, "begins with a learning rate of 0.02."),
+        ([TWO] * 8, "the learning rate begins at 0.02."),
         ([*[ONE] * 4, *[TWO] * 4], "the learning rate stays at 0.01 from batch 1 to batch 4."),
         ([ONE] * 8, "the learning rate stays at 0.01 from batch 1 to batch 4."),
         ([ONE, 1.1 * ONE, 1.8 * ONE, *[TWO] * 5], "the learning rate jumps from 0.011 to 0.018 in epoch 1."),
@@ -91,7 +92,7 @@ def test_a_longer_warm_up_is_not_taken_for_the_time_after_it(runs, right):
 )
 def test_warm_ups_that_are_none(runs, right, rates, words):
     set_rates(runs, "two-hosts", rates)
-    found = rate.warm_up(runs, right, SOURCE)
+    found = find(rate.warm_up, runs, right, SOURCE)
     assert found.message.startswith("Rank 0 (two-hosts)") and words in found.message, found.message
     assert found.line == line("LearningRateWarmupCallback(") and len(found.message) < 300
 
@@ -109,7 +110,7 @@ def test_curved_warm_ups_are_right(runs, right):
 
 def test_a_schedule_that_lowers_nothing(runs, right):
     fits(runs, "two-hosts")[1].schedule = dict.fromkeys(LATER, TWO)
-    found = rate.schedule(runs, right, SOURCE)
+    found = find(rate.schedule, runs, right, SOURCE)
     assert found.message == (
         "Rank 1 (two-hosts) would train at a learning rate of 0.02 in epoch 31, as in epoch 30. Expected: 0.002."
     )
@@ -118,10 +119,10 @@ def test_a_schedule_that_lowers_nothing(runs, right):
 
 def test_a_warm_up_that_begins_anew_after_a_restart(runs, right):
     set_rates(runs, "resumed", RISING)
-    found = rate.schedule(runs, right, SOURCE)
+    found = find(rate.schedule, runs, right, SOURCE)
     assert found.message == (
-        "Started again, rank 0 trains at a learning rate of 0.0125 in epoch 11. Expected: 0.03. The warm-up is for the "
-        "first epochs."
+        "Rank 0 (started again) trains at a learning rate of 0.0125 in epoch 11. Expected: 0.03. "
+        "The warm-up is for the first epochs."
     )
 
 
@@ -144,6 +145,5 @@ def test_a_crash_in_fit_is_not_taken_for_another_steps(runs, right):
 
 def test_callbacks_that_cannot_begin_a_later_epoch(runs, right):
     fits(runs, "two-hosts")[1].schedule = {}
-    found = rate.schedule(runs, right, SOURCE)
-    assert found.unclear
-    assert found.message == "Not checked: Rank 1 (two-hosts) cannot begin epoch 30: its callbacks fail."
+    found = find(rate.schedule, runs, right, SOURCE)
+    assert found.message == "Needs manual review: Rank 1 (two-hosts) cannot begin epoch 30: its callbacks fail."

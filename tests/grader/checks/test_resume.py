@@ -3,10 +3,12 @@
 import pytest
 
 from grader.checks.production import resume
-from grader.checks.production.imagenet_resnet50 import EPOCHS, FIRST, NEWEST
+from grader.checks.production.imagenet_resnet50 import EPOCHS, NEWEST
 from grader.reading import parsing
 from grader.terms.facts import Disk
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import Runs
+from tests.grader.checks.judged import find
 from tests.grader.checks.made_up import SOURCE, all_right, fits, line, state
 
 
@@ -27,7 +29,7 @@ def right() -> Runs:
 
 def test_an_epoch_that_is_not_saved(runs, right):
     fits(runs)[0].epochs[0].saved = []
-    found = resume.saved_each_epoch(runs, right, SOURCE)
+    found = find(resume.saved_each_epoch, runs, right, SOURCE)
     assert found.message == (
         "Rank 0 (two-hosts) ends epoch 1 without a new file in --log-dir whose name begins with checkpoint-. "
         "Expected: a checkpoint after every epoch."
@@ -35,25 +37,15 @@ def test_an_epoch_that_is_not_saved(runs, right):
     assert found.line == line("self.model.save(")
 
 
-def test_an_epoch_with_a_part_of_a_checkpoint(runs, right):
-    for epoch, size in zip(fits(runs)[0].epochs, (28, 90_000), strict=True):
-        epoch.size = size
-    found = resume.saved_each_epoch(runs, right, SOURCE)
-    assert found.message == (
-        "Rank 0 (two-hosts) ends epoch 1 with a checkpoint of 28 bytes, a part of what another one has. Expected: the "
-        "whole model."
-    )
-
-
 def test_an_epoch_that_did_not_end_is_not_told(runs, right):
     fits(runs)[0].epochs[1].saved = None
-    found = resume.saved_each_epoch(runs, right, SOURCE)
-    assert found.untold and found.message == "Not checked: training does not get to the end of its epochs (two-hosts)."
+    found = find(resume.saved_each_epoch, runs, right, SOURCE)
+    assert found.message == "Not checked: Rank 0 (two-hosts) does not train to its end."
 
 
 def test_a_checkpoint_that_is_written_under_its_name(runs, right):
     fits(runs)[0].wrote = ["checkpoint-2.h5"]
-    found = resume.renamed(runs, right, SOURCE)
+    found = find(resume.renamed, runs, right, SOURCE)
     assert found.message == (
         "Rank 0 (two-hosts) writes checkpoint-2.h5 under this name: a kill in mid-write leaves a truncated file that "
         "looks like a checkpoint. Expected: another name until the file is whole, then a rename."
@@ -66,24 +58,17 @@ def test_a_partial_file_that_stays_next_to_the_checkpoint_is_right(runs, right):
     assert resume.renamed(runs, right, SOURCE) is None
 
 
-def test_a_checkpoint_that_is_written_on_after_its_rename(runs, right):
-    fits(runs)[0].unfinished = ["checkpoint-2.h5"]
-    assert resume.renamed(runs, right, SOURCE).message.startswith(
-        "Rank 0 (two-hosts) still writes checkpoint-2.h5 after a rename to this name: a kill in between leaves a "
-    )
-
-
 def test_an_epoch_that_is_not_saved_after_a_restart(runs, right):
     fits(runs, "resumed")[0].epochs[0].saved = []
-    found = resume.saved_each_epoch(runs, right, SOURCE)
-    assert found.message.startswith(f"Started again, rank 0 ends epoch {NEWEST + 1} without a new file")
+    found = find(resume.saved_each_epoch, runs, right, SOURCE)
+    assert found.message.startswith(f"Rank 0 (started again) ends epoch {NEWEST + 1} without a new file")
     runs.reserved["resumed"][0].error = "ValueError: odd"
     assert resume.saved_each_epoch(runs, right, SOURCE) is None
 
 
 def test_another_rank_that_writes(runs, right):
     fits(runs, "two-hosts")[1].wrote = ["checkpoint-1.partial"]
-    found = resume.one_writer(runs, right, SOURCE)
+    found = find(resume.one_writer, runs, right, SOURCE)
     assert found.message == "Rank 1 (two-hosts) writes checkpoint-1.partial. Expected: rank 0 alone saves."
     assert found.line == line("SaveCheckpoint())") and found.explains
 
@@ -98,10 +83,10 @@ def begin(runs, *epochs):
 
 def test_ranks_that_begin_with_different_epochs(runs, right):
     begin(runs, NEWEST, 0)
-    found = resume.goes_on(runs, right, SOURCE)
+    found = find(resume.goes_on, runs, right, SOURCE)
     assert found.message == (
-        "Started again, rank 0 begins with epoch 11 and rank 1 with epoch 1 and rank 2 with epoch 1. Rank 0's newest "
-        "checkpoint is that after epoch 10. Expected: epoch 11 on every rank."
+        "Started again, rank 0 begins with epoch 11, rank 1 begins with epoch 1 and rank 2 begins with epoch 1. "
+        "Rank 0's newest checkpoint is that after epoch 10. Expected: epoch 11 on every rank."
     )
     assert found.line == line("initial_epoch = broadcast_object")
 
@@ -110,16 +95,16 @@ def test_a_rank_that_fails_by_itself_stops_the_others_at_any_time(runs, right):
     begin(runs, NEWEST, 0)
     failing = runs.reserved["resumed"][1]
     failing.facts.fits, failing.error = [], "PermissionDeniedError: checkpoint-11.h5"
-    found = resume.goes_on(runs, right, SOURCE)
-    assert found.untold and found.message == "Not checked: started again, rank 1 does not reach training."
+    found = find(resume.goes_on, runs, right, SOURCE)
+    assert found.message == "Not checked: Rank 1 (started again) does not reach training."
     failing.causes = frozenset({"shut down"})
-    assert not resume.goes_on(runs, right, SOURCE).untold
+    assert type(resume.goes_on(runs, right, SOURCE)) is Finding
 
 
 def test_names_in_the_order_of_texts(runs, right):
     begin(runs, 9, 9)
-    found = resume.goes_on(runs, right, SOURCE)
-    assert found.message.endswith("As text, 9 sorts after 10; and the file written last need not be it.")
+    found = find(resume.goes_on, runs, right, SOURCE)
+    assert found.message.endswith("As text, 9 sorts after 10; and the file written last need not be the newest.")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +115,7 @@ def test_checkpoints_named_by_the_epochs_before_them(runs, right, begins, repeat
         epoch.saved = [f"checkpoint-{number}.h5"]
     runs.clusters["three-ranks"][0].left = Disk({f"left/checkpoint-{number}.h5": 10 for number in (0, 1)})
     begin(runs, begins, begins)
-    found = resume.goes_on(runs, right, SOURCE)
+    found = find(resume.goes_on, runs, right, SOURCE)
     assert bool(found) is repeated
     if found:
         assert found.message.endswith("At first, the checkpoint after epoch 2 is called checkpoint-1.")
@@ -138,7 +123,7 @@ def test_checkpoints_named_by_the_epochs_before_them(runs, right, begins, repeat
 
 def test_a_leftover_on_another_host(runs, right):
     begin(runs, NEWEST, NEWEST + 1)
-    found = resume.goes_on(runs, right, SOURCE)
+    found = find(resume.goes_on, runs, right, SOURCE)
     assert found.message.endswith("Rank 1's host has a file of that name, checkpoint-11.h5, of another run.")
 
 
@@ -150,20 +135,14 @@ def test_a_program_that_does_not_see_the_copies_is_right(runs, right):
 def test_the_line_of_model_fit_where_it_is_not_given_the_epoch(runs, right):
     begin(runs, 0, 0)
     text = SOURCE.text.replace("    initial_epoch=initial_epoch,\n", "")
-    assert resume.goes_on(runs, right, parsing.read(text)).line == line("model.fit(")
-
-
-def test_the_line_of_the_argument_where_it_is_changed_there(runs, right):
-    begin(runs, NEWEST - 1, NEWEST - 1)
-    text = SOURCE.text.replace("initial_epoch=initial_epoch,", "initial_epoch=initial_epoch - 1,")
-    assert resume.goes_on(runs, right, parsing.read(text)).line == line("    initial_epoch=initial_epoch")
+    assert find(resume.goes_on, runs, right, parsing.read(text)).line == line("model.fit(")
 
 
 def test_other_weights_after_a_restart(runs, right):
     fits(runs, "resumed")[0].begin = state(5.0)
-    found = resume.state_restored(runs, right, SOURCE)
+    found = find(resume.state_restored, runs, right, SOURCE)
     assert found.message == (
-        "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the weights "
+        "Rank 0 (started again) begins with other weights than those of its newest checkpoint. Expected: the weights "
         "with which the last epoch ended."
     )
     assert found.line == line("hvd.load_model(")
@@ -182,21 +161,11 @@ def test_other_weights_after_a_restart(runs, right):
 )
 def test_what_of_the_optimizer_is_lost(runs, right, begins, words):
     fits(runs, "resumed")[0].begin = begins
-    found = resume.state_restored(runs, right, SOURCE)
+    found = find(resume.state_restored, runs, right, SOURCE)
     assert found.message == (
-        f"Started again, rank 0 has the weights of its newest checkpoint, but {words}. "
+        f"Rank 0 (started again) has the weights of its newest checkpoint, but {words}. "
         "Expected: the optimizer as it was."
     )
-
-
-def test_a_checkpoint_of_the_last_one_of_several_ranks_to_save_is_not_lost(runs, right):
-    first, begins = fits(runs, FIRST["resumed"]), fits(runs, "resumed")[0].begin
-    for number, fit in enumerate(first):
-        fit.end.statistics = [float(number)]
-    fits(right, FIRST["resumed"])[0].end.statistics, begins.statistics = [1.0], [1.0]
-    assert "moving means and variances" in resume.state_restored(runs, right, SOURCE).message
-    first[1].wrote = ["checkpoint-1.h5"]
-    assert resume.state_restored(runs, right, SOURCE) is None
 
 
 def test_a_file_that_another_host_does_not_have(runs, right):
@@ -204,40 +173,40 @@ def test_a_file_that_another_host_does_not_have(runs, right):
     rank.facts.fits, rank.error, rank.error_line = [], "FileNotFoundError: checkpoint-10.h5", 7
     rank.causes = frozenset({"no file"})
     runs.reserved["resumed"][0].ended_for = "others"
-    assert resume.goes_on(runs, right, SOURCE).untold
-    found = resume.loaded_everywhere(runs, right, SOURCE)
+    assert isinstance(resume.goes_on(runs, right, SOURCE), Untold)
+    found = find(resume.loaded_everywhere, runs, right, SOURCE)
     assert found.line == 7 and found.message == (
-        "Started again, rank 1 fails: FileNotFoundError: checkpoint-10.h5. Its host has no such file. Expected: every "
-        "rank resumes from rank 0's checkpoint."
+        "Rank 1 (started again) fails: FileNotFoundError: checkpoint-10.h5. Expected: every rank resumes from rank 0's "
+        "checkpoint. Its host has no such file."
     )
 
 
 def test_a_deadlock_after_a_restart(runs, right):
     for rank, collective in zip(runs.reserved["resumed"], ("broadcast “m”", ""), strict=False):
         rank.ended_for, rank.collective = "stall", collective
-    found = resume.loaded_everywhere(runs, right, SOURCE)
+    found = find(resume.loaded_everywhere, runs, right, SOURCE)
     assert found.message == (
-        "Started again, the ranks never end: rank 0 waits in broadcast “m”, rank 1 is in no collective, rank 2 "
-        "has ended. Expected: all of them load rank 0's checkpoint."
+        "Deadlock (started again): rank 0 waits in broadcast “m”; rank 1 never reaches a collective; rank 2 has ended. "
+        "Expected: every rank resumes from rank 0's checkpoint."
     )
 
 
 def test_an_optimizer_with_other_names(runs, right):
     fits(runs, "resumed")[1].begin = state(names="SGD_m")
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert "the variables of rank 1's optimizer have other names than those of rank 0's" in found.message
+    found = find(resume.loaded_everywhere, runs, right, SOURCE)
+    assert "have other names on Rank 1 (started again) than on rank 0" in found.message
 
 
 def test_ranks_that_begin_with_other_weights_and_take_over_rank_0_s_later(runs, right):
     fits(runs, "resumed")[1].begin.weights = [7.0, 8.0]
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert found.message.startswith("Started again, rank 1's weights at the start differ from rank 0's.")
+    found = find(resume.loaded_everywhere, runs, right, SOURCE)
+    assert found.message.startswith("The weights of Rank 1 (started again) differ from rank 0's at the start.")
 
 
 def test_ranks_that_do_not_stay_alike(runs, right):
     fits(runs, "resumed")[1].batches[1].after = [9.0]
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert found.message.startswith("Started again, rank 1's weights after batch 2 differ from rank 0's.")
+    found = find(resume.loaded_everywhere, runs, right, SOURCE)
+    assert found.message.startswith("The weights of Rank 1 (started again) differ from rank 0's after batch 2.")
 
 
 def test_a_rank_that_ends_before_another(runs, right):
@@ -247,10 +216,10 @@ def test_a_rank_that_ends_before_another(runs, right):
         frozenset({"shut down"}),
         8,
     )
-    found = resume.loaded_everywhere(runs, right, SOURCE)
+    found = find(resume.loaded_everywhere, runs, right, SOURCE)
     assert found.line == 8 and found.message == (
-        "Started again, rank 0 fails: it waits in a collective for a rank that has ended already. Expected: every rank "
-        "resumes from rank 0's checkpoint."
+        "Rank 0 (started again) waits for ranks that have already ended. Expected: every rank resumes from rank 0's "
+        "checkpoint."
     )
 
 
@@ -258,27 +227,13 @@ def test_a_leftover_that_another_rank_loads(runs, right):
     rank = runs.reserved["resumed"][1]
     rank.facts.fits, rank.error, rank.error_kind = [], "OSError: Unable to synchronously open file", "OSError"
     assert resume.loaded_everywhere(runs, right, SOURCE).message == (
-        "Started again, rank 1 fails: OSError: Unable to synchronously open file. Its host has files of another run, "
-        "up to checkpoint-11.h5, and no checkpoint. Expected: every rank resumes from rank 0's checkpoint."
+        "Rank 1 (started again) fails: OSError: Unable to synchronously open file. Expected: every rank resumes from "
+        "rank 0's checkpoint. Its host has files of another run, up to checkpoint-11.h5, and no checkpoint."
     )
 
 
-@pytest.mark.parametrize("when", ["before", "in", "after"])
-def test_a_rank_that_ends_without_an_error_after_a_restart(runs, right, when):
-    rank = runs.reserved["resumed"][1]
-    rank.exit = 3
-    if when == "before":
-        rank.facts.fits = []
-    elif when == "in":
-        rank.facts.fits[0].end = None
-    message = resume.loaded_everywhere(runs, right, SOURCE).message
-    assert message == (
-        f"Started again, rank 1 ends with exit status 3, {when} training. Expected: all ranks train on to the end."
-    )
-
-
-def test_the_line_of_a_rank_that_ends_is_where_it_loads(runs, right):
-    rank = runs.reserved["resumed"][1]
-    rank.exit = 3
-    found = resume.loaded_everywhere(runs, right, SOURCE)
+def test_the_line_of_a_rank_that_ends_without_an_error_is_where_it_loads(runs, right):
+    runs.reserved["resumed"][1].exit = 3
+    found = find(resume.loaded_everywhere, runs, right, SOURCE)
+    assert found.message.startswith("Rank 1 (started again) ends with exit status 3. Expected: every rank resumes")
     assert found.line == line("hvd.load_model(")

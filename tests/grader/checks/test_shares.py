@@ -11,7 +11,7 @@ from grader.reading import parsing
 from grader.terms.clusters import BATCH, TRAIN_IMAGES, VAL_IMAGES
 from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
 from grader.terms.runs import Rank, Runs
-from tests.grader.checks.made_up_witness import next_to_witness
+from tests.grader.checks.judged import find
 
 SOURCE = parsing.read(
     "order = np.random.default_rng(epoch).permutation(images.samples)\n"  # 1
@@ -49,16 +49,18 @@ def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="three-rank
         fit.generator = f"of rank {number}"
         facts = HorovodFacts(fits=[fit])
         ranks.append(Rank(number, 0, f"Rank {number}", cluster, 0, None, "", "", "", facts, reported=True))
-    return next_to_witness(Runs({name: ranks}), [[0.01] * (TRAIN_IMAGES // 2 // BATCH)])
+    return Runs({name: ranks})
 
 
 def resumed(runs, epochs, initial=2, **ways):
-    runs.reserved["resumed-on-one-host"] = runs_of(epochs, initial=initial, **ways).clusters["three-ranks"]
+    runs.reserved["resumed-on-one-host"] = runs_of(epochs, initial=initial, cluster="started again", **ways).clusters[
+        "three-ranks"
+    ]
     return runs
 
 
 def of(check, runs):
-    return check(runs, runs, SOURCE)
+    return find(check, runs, runs, SOURCE)
 
 
 def blocks(epoch, size, images):
@@ -185,19 +187,19 @@ def test_images_that_are_never_used_are_counted():
 
 def test_one_epoch_alone_shows_no_new_order():
     found = of(shares.new_shares, runs_of([0]))
-    assert found.untold and found.message == "Not checked: no rank reaches a second epoch."
+    assert found.message == "Not checked: no rank reaches a second epoch."
 
 
 def test_orders_that_begin_again_after_a_resume_are_found():
     found = of(shares.resumed_shares, resumed(runs_of([0, 1]), [0]))
-    assert found.message.startswith("Started again, rank 0 has the order of epoch 1 in epoch 3.") and found.line == 3
+    assert found.message.startswith("Rank 0 (started again) has the order of epoch 1 in epoch 3.") and found.line == 3
 
 
 def test_an_order_that_another_rank_had_and_one_that_stays_are_found_after_a_resume():
     found = of(shares.resumed_shares, resumed(runs_of([0, 1], train=lambda *given: cut(*given)[::-1]), [0]))
-    assert found.message.startswith("Started again, rank 0 has the order of epoch 1 in epoch 3.")
+    assert found.message.startswith("Rank 0 (started again) has the order of epoch 1 in epoch 3.")
     found = of(shares.resumed_shares, resumed(runs_of([0, 1]), [5, 5]))
-    assert found.message.startswith("Started again, rank 0 has the order of epoch 4 in epoch 3.")
+    assert found.message.startswith("Rank 0 (started again) has the order of epoch 4 in epoch 3.")
 
 
 def test_an_epoch_that_is_trained_again_keeps_its_order():
@@ -209,11 +211,9 @@ def test_a_resume_that_never_came_to_train_is_not_passed():
     last = runs.reserved["resumed-on-one-host"][1]
     last.facts.fits, last.error = [], "OSError: no checkpoint"
     found = of(shares.resumed_shares, runs)
-    assert found.untold and found.message == (
-        "Not checked: started again, the ranks do not reach training. Rank 1 fails: OSError: no checkpoint"
-    )
+    assert found.message == "Not checked: Rank 1 (started again) does not reach training (OSError: no checkpoint)."
     found = of(shares.resumed_shares, runs_of([0, 1]))
-    assert found.untold and found.message == "Not checked: the program was not started a second time."
+    assert found.message.startswith("Not checked: the program had to be ended before it ran on ")
 
 
 def test_validation_on_all_images_is_found():
@@ -245,20 +245,23 @@ def test_ranks_that_seed_numpy_alike_in_training_fail():
     runs = runs_of([0, 1])
     for rank in runs.clusters["three-ranks"]:
         rank.facts.fits[0].seeds = ["0", "1"]
-    found = shares.own_generator(runs, runs, parsing.read("np.random.seed(epoch)\nmodel.fit()\n"))
-    assert "Rank 1 (one host) seeds NumPy's global generator with 0" in found.message and found.line == 1
+    found = find(shares.own_generator, runs, runs, parsing.read("np.random.seed(epoch)\nmodel.fit()\n"))
+    assert (
+        "On Rank 1 (one host), NumPy's global generator is seeded with 0 in training, as on rank 0." in found.message
+        and found.line == 1
+    )
 
 
 def test_ranks_that_seed_numpy_alike_before_training_fail():
     runs = runs_of([0, 1])
     for rank in runs.clusters["three-ranks"]:
         rank.facts.fits[0].generator = "the same"
-    found = shares.own_generator(runs, runs, parsing.read("np.random.seed(1)\nmodel.fit()\n"))
-    assert "global generator is in the same state on ranks 0 and 1 (one host)" in found.message and found.line == 1
+    found = find(shares.own_generator, runs, runs, parsing.read("np.random.seed(1)\nmodel.fit()\n"))
+    assert "is in the same state when training begins as on rank 0." in found.message and found.line == 1
 
 
 def test_ranks_may_seed_numpy_each_in_its_own_way():
     runs = runs_of([0, 1])
     for rank in runs.clusters["three-ranks"]:
         rank.facts.fits[0].seeds = [str(rank.number)]
-    assert shares.own_generator(runs, runs, SOURCE) is None
+    assert find(shares.own_generator, runs, runs, SOURCE) is None

@@ -3,7 +3,9 @@
 import pytest
 
 from grader.checks.production import staging
+from grader.checks.production.imagenet_resnet50 import FRESH
 from grader.terms.facts import Error, HorovodFacts
+from tests.grader.checks.judged import find
 from tests.grader.checks.made_up_staging import (
     FAILURE,
     IMAGES,
@@ -26,7 +28,7 @@ def runs():
 
 
 def of(check, runs):
-    return check(runs, solved(), SOURCE)
+    return find(check, runs, solved(), SOURCE)
 
 
 CHECKS = (
@@ -49,7 +51,7 @@ def test_a_copy_of_paths_alone_is_found(runs):
     facts = HorovodFacts(files=files(False, copied=0, cached=None), error=Error("FileNotFoundError", "file:/x", 1, ""))
     runs.clusters["three-ranks"] = [rank(n, 3, facts, "three-ranks") for n in range(3)]
     found = of(staging.any_store, runs)
-    assert "Where it is a URL, file:///…, they are not. Rank 0 (three-ranks) fails: file:/x" in found.message
+    assert "and none where it is a URL (file:///…). Rank 0 (three-ranks) fails: file:/x" in found.message
     assert found.line == 1 and found.explains
     assert of(staging.staged, runs) is None  # one mistake, one check
 
@@ -58,7 +60,7 @@ def test_results_that_only_go_to_a_path_are_found(runs):
     for one in runs.clusters["three-ranks"]:
         one.left = disk(kept=[])
     found = of(staging.any_store, runs)
-    assert "Where --train-url is a path, results are copied. Where it is a URL" in found.message and found.line == 5
+    assert "where --train-url is a path, and none where it is a URL" in found.message and found.line == 5
     assert of(staging.results, runs) is None
 
 
@@ -167,7 +169,7 @@ def test_a_crash_in_training_says_nothing_about_results(runs):
     for one in runs.clusters["two-hosts"]:
         one.error, one.left, one.facts.order = "ValueError: shapes", disk(kept=[]), []
     found = of(staging.results, runs)
-    assert found.untold and "does not get to the end of the program: ValueError: shapes" in found.message
+    assert found.message.startswith("Not checked") and "train to its end (ValueError: shapes)" in found.message
 
 
 def test_results_that_are_missing_are_named(runs):
@@ -247,51 +249,45 @@ EXPECTED = "Expected: every rank of all hosts ends with an error and a line that
 def test_what_is_wrong_is_said_with_its_line(check, change, message, line, runs):
     change(runs)
     found = of(check, runs)
-    assert (found.message, found.line, found.untold) == (message, line, False)
+    assert (found.message, found.line) == (message, line)
 
 
 @pytest.mark.parametrize(
     ("check", "change", "message"),
     [
-        (staging.any_store, lambda runs: runs.clusters.pop("three-ranks"), "the program was not run with URLs."),
         (
             staging.any_store,
-            of_rank("two-hosts", 0, 1, copied=0),
-            "no rank copies the data, not even from a folder.",
+            lambda runs: runs.clusters.pop("three-ranks"),
+            "the program had to be ended before it ran with URLs.",
         ),
         (
             staging.any_store,
-            of_rank("two-hosts", 1, order=[]),
-            "the program does not train, not even on data from a folder.",
+            of_rank("two-hosts", 0, 1, copied=0),
+            "nothing is copied for --data-url, even where it is a path.",
         ),
         (
             staging.any_store,
             of_rank("three-ranks", 1, order=[]),
-            "the program does not reach its end where --data-url is file:///….",
+            "the program does not reach its end where --data-url is a URL.",
         ),
         (
             staging.any_store,
             of_rank("two-hosts", 0, left=disk(kept=[])),
-            "no results are copied, not even to a folder.",
-        ),
-        (
-            staging.staged,
-            of_rank("three-ranks", 1, files=None),
-            "Rank 0 (three-ranks) or a rank on its host reports no files.",
+            "nothing is copied for --train-url, even where it is a path.",
         ),
         (staging.reads_copy, of_rank("two-hosts", 1, cached=None), "Rank 1 (two-hosts) never reads an image."),
         *(
             (
                 check,
                 lambda runs: runs.reserved.clear(),
-                "the program was not run where a host cannot reach the store.",
+                f"the program had to be ended before it ran on {FRESH[-1].description}.",
             )
             for check in (staging.error_printed, staging.all_end)
         ),
         (
             staging.results,
             of_rank("two-hosts", 1, order=[]),
-            "Rank 1 (two-hosts) does not get to the end of the program.",
+            "Rank 1 (two-hosts) does not train to its end.",
         ),
         (staging.data_stay, of_rank("two-hosts", 1, order=[]), "the program does not reach training."),
     ],
@@ -299,4 +295,4 @@ def test_what_is_wrong_is_said_with_its_line(check, change, message, line, runs)
 def test_what_was_not_seen_is_not_checked(check, change, message, runs):
     change(runs)
     found = of(check, runs)
-    assert found.untold and found.message == f"Not checked: {message}"
+    assert found.message == f"Not checked: {message}"

@@ -36,11 +36,11 @@ def state() -> State:
     return State(*map(int, STATE.read_text().split())) if STATE.exists() else State(0, 0)
 
 
-class Pauses:
-    """Counts the pauses of a script, cuts them short when there is a new checkpoint, and ends endless ones."""
+class PacedSleep:
+    """Stands in for an evaluator's time.sleep: counts its pauses, cuts them short, and ends endless ones."""
 
     def __init__(self, recorder: Recorder[Any], folder: Path, in_vain: bool):
-        """Stand in for time.sleep, in this folder; a script may be one for which nothing will ever come."""
+        """Replace time.sleep for an evaluator in this folder; in_vain says that no checkpoint will ever come."""
         self.recorder, self.folder = recorder, folder
         self.hopeless = lambda: in_vain or (folder / TRAINED).exists()
         self.evaluations = self.pauses = 0

@@ -21,7 +21,6 @@ from tensorflow.python.lib.io import file_io
 from tensorflow.python.ops import gen_io_ops
 
 from course import store
-from grader.sandboxed.folders import files_below
 from grader.terms import facts
 from grader.terms.clusters import CHECKPOINT, Folders, Found
 
@@ -30,6 +29,21 @@ MOST = 100  # names of each kind that are reported
 REMOVALS = {"os.remove", "os.rmdir", "os.rename", "os.truncate", "shutil.rmtree"}  # events; the path comes first
 
 SLOWNESS = 0.02  # seconds that each file of the store takes longer: a rank that does not wait gets ahead of the copy
+
+
+def files_below(folder: str | Path) -> list[Path]:
+    """Return the files below a folder, but for those that are removed meanwhile, of which Path.rglob fails.
+
+    Files in folders that are too deep to go through are left out.
+    """
+    files = []
+    with contextlib.suppress(RecursionError):
+        for where, _, names in os.walk(folder):
+            for path in (Path(where, name) for name in names):
+                with contextlib.suppress(OSError):  # its path is too long
+                    if path.is_file():
+                        files.append(path)
+    return files
 
 
 class WatchedFiles:

@@ -95,9 +95,10 @@ def _recorded(place: Place) -> Recorder[Any]:
         return horovod_recorder.run(script, place.cluster, place.number, place.board)
     from grader.sandboxed import course_tasks, task_recorder
 
-    tensorflow_fixes.await_leader()
+    tensorflow_fixes.await_first_worker()
     task = place.cluster.tasks[place.number]
     if task.program:
         return course_tasks.run(str(place.script.with_name(Path(task.program).name)), task, place.number, place.board)
-    tensorflow_fixes.raise_shortages()
+    tensorflow_fixes.raise_when_data_run_out()
+    tensorflow_fixes.repeat_failed_saves()
     return task_recorder.run(script, place.cluster, place.number, place.board)

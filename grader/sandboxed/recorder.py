@@ -173,3 +173,11 @@ def salted_hash(rank: int) -> Callable[[object], int]:
         return isinstance(value, str | bytes) or (isinstance(value, tuple | frozenset) and any(map(holds_text, value)))
 
     return lambda value: hash(value) ^ (rank * SALT if holds_text(value) else 0)
+
+
+def draw_weights(weights: list[Any], random: np.random.Generator) -> None:
+    """Draw the matrices among a model's weights anew, so that the accuracy it reaches does not rest on its own draw."""
+    for weight in weights:
+        if weight.shape.rank > 1:
+            limit = np.sqrt(6 / (np.prod(weight.shape[:-2]) * sum(weight.shape[-2:])))  # Glorot and Bengio's
+            weight.assign(random.uniform(-limit, limit, weight.shape))

@@ -90,9 +90,3 @@ class Broken(Struct, tag=True):
 
 
 Message = TurnBegan | Extended | Answer | Broken
-
-# What ranks of Horovod do together, as its library calls it.
-COLLECTIVES = (
-    *("allreduce", "grouped_allreduce", "allgather", "grouped_allgather", "broadcast", "broadcast_inplace"),
-    *("broadcast_inplace_resource", "alltoall", "reducescatter", "grouped_reducescatter", "join"),
-)

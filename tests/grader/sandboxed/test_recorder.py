@@ -1,6 +1,5 @@
 """The recorder: how a script ended, on which line, and projections that tell tensors apart."""
 
-import json
 import linecache
 import mmap
 import os
@@ -8,11 +7,12 @@ import sys
 import textwrap
 import threading
 
+import msgspec
 import numpy as np
 import pytest
 
-from grader.terms.facts import ARGUMENTS, HorovodFacts
 from grader.sandboxed.recorder import Recorder, plain, salted_hash
+from grader.terms.facts import ARGUMENTS, HorovodFacts
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +135,7 @@ def test_numbers_of_numpy_are_facts_like_python_s_own(tmp_path, value, should):
     assert plain(value) == should and type(plain(value)) is type(should)
     recorder = recorded(tmp_path, "pass")
     recorder.facts.lines["fit"] = value
-    assert json.loads(recorder.encoded())["lines"]["fit"] == should
+    assert msgspec.msgpack.decode(recorder.encoded())["lines"]["fit"] == should
 
 
 def test_the_line_where_a_script_waits_is_seen_from_another_thread(tmp_path):

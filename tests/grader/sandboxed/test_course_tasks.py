@@ -2,8 +2,7 @@
 
 import pytest
 
-from grader.sandboxed import course_tasks
-from grader.sandboxed import evaluator_pacing
+from grader.sandboxed import course_tasks, evaluator_pacing
 
 
 @pytest.mark.parametrize(
@@ -21,14 +20,14 @@ def test_a_training_waits_as_long_as_an_evaluation_may_come(monkeypatch, states,
         seen.append(evaluator_pacing.State(*states[len(seen)]))
         return seen[-1]
 
-    monkeypatch.setattr(pauses, "state", state)
-    course_tasks.Paced().on_epoch_end(0)
+    monkeypatch.setattr(evaluator_pacing, "state", state)
+    course_tasks.WaitForEvaluation().epoch_ends(0, None)
     assert len(seen) == looks
 
 
 def test_its_patience_with_an_evaluator_that_does_nothing_ends(monkeypatch):
-    monkeypatch.setattr(companions, "PATIENCE", 0.2)
-    monkeypatch.setattr(pauses, "state", lambda: evaluator_pacing.State(0, 0))
-    paced = course_tasks.Paced()
-    paced.on_epoch_end(0)
-    assert paced.patience <= 0
+    monkeypatch.setattr(evaluator_pacing, "state", lambda: evaluator_pacing.State(0, 0))
+    waiting = course_tasks.WaitForEvaluation()
+    waiting.patience = 0.2
+    waiting.epoch_ends(0, None)
+    assert waiting.patience <= 0

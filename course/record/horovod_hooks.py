@@ -1,9 +1,10 @@
 """Hooks into Horovod: when a script initialises it, and which collective a rank is in."""
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
+
+from course.record import calls
 
 # What ranks do together, as Horovod's library calls it.
 COLLECTIVES = (
@@ -19,17 +20,8 @@ def watch_init(note: Callable[[], None]) -> None:
     import horovod.tensorflow as hvd  # takes seconds, so not when this module is imported
     import horovod.tensorflow.keras as hvd_keras
 
-    def noted(init: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(init)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            result = init(*args, **kwargs)
-            note()
-            return result
-
-        return call
-
     for module in (hvd, hvd_keras):
-        module.init = noted(module.init)
+        calls.after(module, "init", lambda *args, **kwargs: note())
 
 
 def watch_collectives(show: Callable[[str], None], script: str) -> None:

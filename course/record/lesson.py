@@ -13,6 +13,7 @@ import tensorflow as tf
 from tensorflow.keras.preprocessing.image import DirectoryIterator
 from tensorflow.python.distribute.coordinator import cluster_coordinator
 
+from course.record import calls
 from course.record.keras_hooks import FitCall, wrap_fit
 from course.record.records import Epoch, Record
 
@@ -47,16 +48,13 @@ def record_fit(record: Record, weights: bool, gpus: Callable[[], list[str]] = vi
 
 def record_images(record: Record) -> None:
     """Make every later reader of a folder of images add to this record. Keras reads some batches ahead."""
-    read_batch = DirectoryIterator._get_batches_of_transformed_samples
 
-    @functools.wraps(read_batch)
-    def recorded_read(images: Any, numbers: Any) -> Any:
+    def note(images: Any, numbers: Any) -> None:
         folder = Path(images.directory).name
         record.samples[folder] = images.samples
         record.drawn.setdefault(folder, []).append([int(number) for number in numbers])
-        return read_batch(images, numbers)
 
-    DirectoryIterator._get_batches_of_transformed_samples = recorded_read
+    calls.before(DirectoryIterator, "_get_batches_of_transformed_samples", note)
 
 
 def record_worker_steps(record: Record) -> None:

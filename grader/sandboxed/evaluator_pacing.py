@@ -62,7 +62,7 @@ class PacedSleep:
         while time.monotonic() < deadline and not self.hopeless() and self._written() == written:
             _sleep(LOOK)
 
-    def evaluated(self) -> None:
+    def evaluated(self, *args: Any, **kwargs: Any) -> None:
         """Note that an evaluation has ended."""
         self.evaluations += 1
         self.in_vain = 0

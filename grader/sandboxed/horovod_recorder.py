@@ -11,7 +11,7 @@ import mmap
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,7 @@ import tensorflow as tf
 from keras.src.engine import functional
 
 from course.internal.simulated_gpus import Gpus
-from course.record import horovod_hooks
+from course.record import calls, horovod_hooks
 from course.record.keras_hooks import FitCall, watch_steps, wrap_fit
 from grader.sandboxed import script_callbacks, seeds
 from grader.sandboxed.files import WatchedFiles
@@ -83,16 +83,8 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
     def watch_output(self) -> None:
         """Note the line that prints first."""
-
-        def noted(write: Callable[[str], int]) -> Callable[[str], int]:
-            def call(text: str) -> int:
-                self.note_line("print")
-                return write(text)
-
-            return call
-
         for stream in (sys.stdout, sys.stderr):
-            stream.write = noted(stream.write)  # type: ignore[method-assign]
+            calls.before(stream, "write", lambda text: self.note_line("print"))
 
     # --- training ----------------------------------------------------------------------------------------------------
 
@@ -109,18 +101,14 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
     def watch_model(self) -> None:
         """Note when a model is built, how it is compiled and trained."""
-        model = tf.keras.Model
-        build, compile_ = model.__init__, model.compile
-        wire = functional.Functional._init_graph_network
+        compile_ = tf.keras.Model.compile
         signature = inspect.signature(compile_)
 
-        def watched_build(this: Any, *args: Any, **kwargs: Any) -> None:
+        def note_build(this: Any, *args: Any, **kwargs: Any) -> None:
             self.facts.gpus, self.facts.memory_growth = self.gpus.settle()
             self.note("model")
-            build(this, *args, **kwargs)
 
-        def watched_wire(this: Any, *args: Any, **kwargs: Any) -> None:
-            wire(this, *args, **kwargs)
+        def note_wired(this: Any, *args: Any, **kwargs: Any) -> None:
             self.set_apart(this.trainable_weights)
             self.built[this] = self.project(this.trainable_weights)
 
@@ -133,8 +121,9 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             given.arguments.update(run_eagerly=None, jit_compile=None)
             compile_(*given.args, **given.kwargs)
 
-        functional.Functional._init_graph_network = watched_wire
-        model.__init__, model.compile = watched_build, watched_compile
+        calls.before(tf.keras.Model, "__init__", note_build)
+        calls.after(functional.Functional, "_init_graph_network", note_wired)
+        tf.keras.Model.compile = watched_compile
         wrap_fit(self.record_fit)
 
     def set_apart(self, weights: list[Any]) -> None:

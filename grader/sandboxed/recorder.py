@@ -57,6 +57,10 @@ class Recorder(Generic[Recorded]):
         if frame:
             self.facts.lines.setdefault(what, frame.f_lineno)
 
+    def called_by_script(self) -> bool:
+        """Whether the script itself, and no library, makes the call that calls.before() has this one's caller watch."""
+        return sys._getframe(3).f_code.co_filename == self.script
+
     def note_waiting(self) -> None:
         """Note the line of the script that the main thread has reached, from another thread."""
         frame = sys._current_frames().get(threading.main_thread().ident or 0)

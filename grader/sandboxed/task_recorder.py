@@ -5,13 +5,12 @@ strategies want it; what goes into a step is noted by operations that are put in
 """
 
 import contextlib
-import inspect
 import mmap
 import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from tensorflow.python.training import server_lib
 
 from course import tf_config
 from course.internal.simulated_gpus import Gpus
+from course.record import calls
 from course.record.keras_hooks import FitCall, watch_steps, wrap_fit
 from grader.sandboxed import evaluator_pacing, strategy_facts
 from grader.sandboxed.course_tasks import make_mobilenet_shallow
@@ -69,23 +69,14 @@ class TaskRecorder(Recorder[TaskFacts]):
 
     def watch_start(self) -> None:
         """Note whether TF_CONFIG is checked, and whether the script starts a server of its own."""
-        check, serve, join = tf_config.check, server_lib.Server.__init__, server_lib.Server.join
 
-        def watched_check(*args: Any, **kwargs: Any) -> Any:
-            self.note("tf_config")
-            return check(*args, **kwargs)
-
-        def watched_server(*args: Any, **kwargs: Any) -> None:
-            self.work("server")
-            serve(*args, **kwargs)
-
-        def watched_join(server: Any) -> None:
-            if inspect.currentframe().f_back.f_code.co_filename == self.script:  # type: ignore[union-attr]
+        def end_at_join(server: Any) -> None:
+            if self.called_by_script():
                 raise SystemExit("it would wait indefinitely: join() of a server never returns")
-            join(server)
 
-        tf_config.check = watched_check
-        server_lib.Server.__init__, server_lib.Server.join = watched_server, watched_join
+        calls.before(tf_config, "check", lambda *args, **kwargs: self.note("tf_config"))
+        calls.before(server_lib.Server, "__init__", lambda *args, **kwargs: self.work("server"))
+        calls.before(server_lib.Server, "join", end_at_join)
 
     def watch_strategies(self) -> None:
         """Note which strategies are made."""
@@ -112,15 +103,12 @@ class TaskRecorder(Recorder[TaskFacts]):
 
     def watch_models(self) -> None:
         """Note how a model is built, trained, evaluated and saved."""
-        model = tf.keras.Model
-        build, evaluate = model.__init__, model.evaluate
 
-        def watched_build(this: Any, *args: Any, **kwargs: Any) -> None:
+        def note_build(*args: Any, **kwargs: Any) -> None:
             self.note("model")
             self.facts.built = type(tf.distribute.get_strategy()).__name__
-            build(this, *args, **kwargs)
 
-        def watched_evaluate(this: Any, *args: Any, **kwargs: Any) -> Any:
+        def note_evaluation(this: Any, *args: Any, **kwargs: Any) -> None:
             if not kwargs.get("_use_cached_eval_dataset"):  # not fit()'s own validation
                 self.work("evaluate")
                 self.facts.gpus, _ = self.gpus.settle()
@@ -129,39 +117,32 @@ class TaskRecorder(Recorder[TaskFacts]):
                 self.facts.newest.append(len(list(self.logs.glob("checkpoints/*.index"))))
                 self.facts.evaluated.append([])
                 self.evaluated = this
-            result = evaluate(this, *args, **kwargs)
-            if self.pacing:
-                self.pacing.evaluated()
-            return result
 
-        model.__init__, model.evaluate = watched_build, watched_evaluate
-        model.save, model.save_weights = self._watched_save(model.save), self._watched_save(model.save_weights)
-        wrap_fit(self.record_fit)
-
-    def _watched_save(self, save: Callable[..., Any]) -> Callable[..., Any]:
-        def call(this: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
+        def note_save(this: Any, filepath: Any, *args: Any, **kwargs: Any) -> None:
             path = os.path.abspath(filepath)  # noqa: PTH100  a text, as it was given
-            if inspect.currentframe().f_back.f_code.co_filename == self.script:  # type: ignore[union-attr]  # not Keras
+            if self.called_by_script():
                 self.facts.saved.append(path)
             if this.distribute_strategy.extended._in_multi_worker_mode():
                 self._note_save(self.facts.saves, path, this)
             elif this.optimizer and len(self.facts.saves) < KEPT:
                 self.facts.saves.append(Save(path, int(tf.convert_to_tensor(this.optimizer.iterations))))
-            return save(this, filepath, *args, **kwargs)
 
-        return call
+        calls.before(tf.keras.Model, "__init__", note_build)
+        calls.before(tf.keras.Model, "evaluate", note_evaluation)
+        if self.pacing:
+            calls.after(tf.keras.Model, "evaluate", self.pacing.evaluated)
+        for name in ("save", "save_weights"):
+            calls.before(tf.keras.Model, name, note_save)
+        wrap_fit(self.record_fit)
 
     def watch_backups(self) -> None:
         """Note each backup that a worker's BackupAndRestore makes."""
-        state = worker_training_state.WorkerTrainingState
-        back_up = state.back_up
 
-        def watched(this: Any, *args: Any, **kwargs: Any) -> None:
+        def note(this: Any, *args: Any, **kwargs: Any) -> None:
             if this._model.distribute_strategy.extended._in_multi_worker_mode():
                 self._note_save(self.facts.backups, this.write_checkpoint_manager.directory, this._model)
-            back_up(this, *args, **kwargs)
 
-        state.back_up = watched
+        calls.before(worker_training_state.WorkerTrainingState, "back_up", note)
 
     def _note_save(self, saves: list[Save], path: str, model: Any) -> None:
         if len(saves) < KEPT:

@@ -16,6 +16,8 @@ from tensorflow.core.protobuf import tensorflow_server_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.data.ops import iterator_ops, multi_device_iterator_ops
 
+from course.record import calls
+
 # --- Iterators that take seconds to end -------------------------------------------------------------------------------
 #
 # Each iterator over a data set has a thread that tunes it now and then, at intervals that double, up to a minute.
@@ -32,17 +34,7 @@ _kept: list[Any] = []
 def keep_iterators() -> None:
     """Keep every data iterator that this process makes from now on, so that none is deleted."""
     for kind in ITERATORS:
-        _keep(kind)
-
-
-def _keep(kind: Any) -> None:
-    begin = kind.__init__
-
-    def kept(iterator: Any, *args: Any, **kwargs: Any) -> None:
-        _kept.append(iterator)
-        begin(iterator, *args, **kwargs)
-
-    kind.__init__ = kept
+        calls.before(kind, "__init__", lambda iterator, *args, **kwargs: _kept.append(iterator))
 
 
 # --- Workers that connect to the first one before it listens ----------------------------------------------------------
@@ -56,15 +48,13 @@ RETRY = 1.0  # seconds: waiting for longer would save nothing
 
 def await_first_worker() -> None:
     """Have each worker but the first wait for that one, before TensorFlow starts its own server."""
-    enable = pywrap_tfe.TFE_EnableCollectiveOps
 
-    def call(context: Any, definition: bytes) -> None:
+    def wait(context: Any, definition: bytes) -> None:
         server = tensorflow_server_pb2.ServerDef.FromString(definition)
         if server.task_index:
             _wait_for(next(job.tasks[0] for job in server.cluster.job if job.name == server.job_name))
-        enable(context, definition)
 
-    pywrap_tfe.TFE_EnableCollectiveOps = call
+    calls.before(pywrap_tfe, "TFE_EnableCollectiveOps", wait)
 
 
 def _wait_for(address: str) -> None:

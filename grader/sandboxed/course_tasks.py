@@ -55,11 +55,11 @@ def make_mobilenet_shallow() -> None:
     tf.keras.applications.MobileNetV2 = tf.keras.applications.mobilenet_v2.MobileNetV2 = shallow
 
 
-def run(program: str, task: TaskSpec, number: int, board: mmap.mmap) -> Recorder[TaskFacts]:
+def run(program: str, task: TaskSpec, number: int, shared: mmap.mmap) -> Recorder[TaskFacts]:
     """Run a program as this task, and return a recorder of no more than its error, if any."""
     make_mobilenet_shallow()
     wrap_fit(_paced)
-    recorder = Recorder(program, number, board, TaskFacts())
+    recorder = Recorder(program, number, shared, TaskFacts())
     recorder.run(task.arguments)
     evaluator_pacing.TRAINED.touch()
     return recorder

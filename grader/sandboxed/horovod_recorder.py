@@ -35,12 +35,12 @@ SHIFT = 0.1  # between the accuracies that two ranks measure, which are alike by
 class HorovodRecorder(Recorder[HorovodFacts]):
     """Records one script in one rank."""
 
-    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap, learns: bool = False):
-        """Record this script, on a simulated host with so many GPUs. The board shows the collective it is in.
+    def __init__(self, script: str, gpus: int, rank: int, shared: mmap.mmap, learns: bool = False):
+        """Record this script, on a simulated host with so many GPUs.
 
         learns says whether what is looked at is the accuracy that training reaches: see set_apart().
         """
-        super().__init__(script, rank, board, HorovodFacts())
+        super().__init__(script, rank, shared, HorovodFacts())
         self.learns = learns
         self.gpus = Gpus(gpus)
         self.files: WatchedFiles | None = None
@@ -246,16 +246,16 @@ def _describe(optimizer: Any) -> dict[str, float | int | bool | str]:
     return {"kind": kind, **settings}
 
 
-def run(script: str, cluster: AnyCluster, rank: int, board: mmap.mmap) -> HorovodRecorder:
+def run(script: str, cluster: AnyCluster, rank: int, shared: mmap.mmap) -> HorovodRecorder:
     """Run the script as the main program in one rank of the cluster, and return its recorder.
 
     Args:
         script: its path.
         cluster: with the rank.
         rank: its number.
-        board: memory shared with the supervisor.
+        shared: memory that the supervisor reads.
     """
-    recorder = HorovodRecorder(script, cluster.gpus, rank, board, cluster.learns)
+    recorder = HorovodRecorder(script, cluster.gpus, rank, shared, cluster.learns)
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
     tf.config.run_functions_eagerly = tf.config.experimental_run_functions_eagerly = lambda run_eagerly: None

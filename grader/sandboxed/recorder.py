@@ -37,9 +37,9 @@ class Recorder(Generic[Recorded]):
     latest: ClassVar["Recorder[Any]"]
     names: dict[str, Any] = {}  # noqa: RUF012  what the script finds in the place of built-in functions
 
-    def __init__(self, script: str, rank: int, board: mmap.mmap, facts: Recorded):
-        """Record this script. The board, shared with the supervisor, shows the collective that the rank is in."""
-        self.script, self.rank, self.board = script, rank, board
+    def __init__(self, script: str, rank: int, shared: mmap.mmap, facts: Recorded):
+        """Record this script. Memory shared with the supervisor shows the collective that the rank is in."""
+        self.script, self.rank, self.shared = script, rank, shared
         self.facts: Recorded = facts
         Recorder.latest = self
 
@@ -70,8 +70,8 @@ class Recorder(Generic[Recorded]):
             self.facts.lines["waiting"] = frame.f_lineno
 
     def show(self, collective: str) -> None:
-        """Write on the board which collective this rank is in."""
-        self.board[:] = collective.encode()[: len(self.board)].ljust(len(self.board), b"\0")
+        """Show the supervisor which collective this rank is in."""
+        self.shared[:] = collective.encode()[: len(self.shared)].ljust(len(self.shared), b"\0")
 
     def project(self, tensors: Iterable[Any]) -> list[float]:
         """Return the dot products of all tensors, as one long vector, with each direction: 16 numbers."""

@@ -44,9 +44,9 @@ STRATEGIES = (
 class TaskRecorder(Recorder[TaskFacts]):
     """Records one program in one task."""
 
-    def __init__(self, script: str, number: int, board: mmap.mmap, gpus: int, dies_after: int | None):
+    def __init__(self, script: str, number: int, shared: mmap.mmap, gpus: int, dies_after: int | None):
         """Record this program on a host with so many GPUs, and kill its process after so many batches, if at all."""
-        super().__init__(script, number, board, TaskFacts())
+        super().__init__(script, number, shared, TaskFacts())
         self.gpus = Gpus(gpus)
         self.dies_after = dies_after
         self.batches = 0
@@ -158,7 +158,6 @@ class TaskRecorder(Recorder[TaskFacts]):
         strategy, steps = call.model.distribute_strategy, call.arguments["steps_per_epoch"]
         fit = TaskFit(
             strategy=type(strategy).__name__,
-            replicas=strategy.num_replicas_in_sync,
             callbacks=[strategy_facts.writer(callback) for callback in call.callbacks],
             steps_per_epoch=None if steps is None else plain(steps),
             in_parts=strategy_facts.in_parts(call.model),
@@ -271,10 +270,10 @@ class TaskFitListener:
         self.fit.end = self.recorder.progress(self.model)
 
 
-def run(script: str, cluster: AnyCluster, number: int, board: mmap.mmap) -> TaskRecorder:
+def run(script: str, cluster: AnyCluster, number: int, shared: mmap.mmap) -> TaskRecorder:
     """Run the program as the main program of this task, and return its recorder."""
     dies_after = cluster.batches if isinstance(cluster, Killed) and cluster.task == number else None
-    recorder = TaskRecorder(script, number, board, cluster.gpus, dies_after)
+    recorder = TaskRecorder(script, number, shared, cluster.gpus, dies_after)
     if cluster.gpus:
         recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
     make_mobilenet_shallow()

@@ -103,12 +103,12 @@ def test_what_happens_first_is_noted_once_with_its_line(tmp_path):
     assert recorder.facts.order == ["init"] and recorder.facts.lines["init"] > 0
 
 
-def test_the_board_shows_the_collective_and_no_more_than_fits(tmp_path):
+def test_shared_memory_shows_the_collective_and_no_more_than_fits(tmp_path):
     recorder = recorded(tmp_path, "pass")
     recorder.show("allreduce " * 9)
-    assert recorder.board[:] == (b"allreduce " * 4)
+    assert recorder.shared[:] == (b"allreduce " * 4)
     recorder.show("")
-    assert not recorder.board[:].strip(b"\0")
+    assert not recorder.shared[:].strip(b"\0")
 
 
 def test_the_projection_of_a_mean_is_the_mean_of_the_projections(tmp_path):

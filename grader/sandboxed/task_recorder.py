@@ -4,6 +4,7 @@ Runs in a process that will run nothing but this one program. Nothing here judge
 strategies want it; what goes into a step is noted by operations that are put into it.
 """
 
+import atexit
 import contextlib
 import mmap
 import os
@@ -27,7 +28,6 @@ from course.record import calls
 from course.record.keras_hooks import FitCall, watch_steps, wrap_fit
 from grader.sandboxed import evaluator_pacing, strategy_facts
 from grader.sandboxed.course_tasks import make_mobilenet_shallow
-from grader.sandboxed.exits import Exits
 from grader.sandboxed.recorder import Recorder, draw_weights, plain
 from grader.terms.clusters import LOGS, AnyCluster, Killed, Misplaced
 from grader.terms.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
@@ -285,10 +285,9 @@ def run(script: str, cluster: AnyCluster, number: int, shared: mmap.mmap) -> Tas
     workers = all(spec.type == "worker" for spec in cluster.tasks)
     if workers:
         recorder.watch_backups()
-        exits = Exits(script)
     recorder.run(cluster.tasks[number].arguments or cluster.arguments)
     if workers:
-        exits.run()
+        atexit._run_exitfuncs()  # a rank ends without these: what the script left for its end runs now
         recorder.look_for_remains()
     if recorder.pacing:
         recorder.pacing.ended()

@@ -71,7 +71,7 @@ class Learning:
             if not reached >= one - self.margin:
                 return Finding(
                     seen=f"After the last epoch, the validation accuracy is {reached:.2f} ({clusters[-1].description})",
-                    expected=f"{one:.2f}, which one process reaches with as many images, or at most {self.margin:g} less",
+                    expected=f"{one:.2f}, which one process reaches with as many images, less {self.margin:g} at most",
                     line=source.line_of("SGD", "learning_rate", "compile"),
                 )
         return None

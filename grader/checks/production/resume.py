@@ -81,8 +81,8 @@ def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
         seen = True
         if direct := sorted((saved & known or saved) & _written(ranks[0].facts.fits[0].wrote)):
             return Finding(
-                seen=f"{ranks[0].where} writes {direct[0]} under this name: a kill in mid-write leaves a truncated file "
-                "that looks like a checkpoint",
+                seen=f"{ranks[0].where} writes {direct[0]} under this name: a kill in mid-write leaves a truncated "
+                "file that looks like a checkpoint",
                 expected="another name until the file is whole, then a rename",
             )
     return None if seen else Untold(seen="the program leaves no checkpoint")

@@ -190,7 +190,7 @@ def share_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
             then = f"{first.lengths[0]} images in {first.where} and then {drawn.lengths[0]}"
             return Finding(
                 seen=f"{steps}, rank 0 takes {then}",
-                expected="as many steps as its share has batches, or what is left of a share is taken in the next epoch",
+                expected="as many steps as its share has batches, or what is left of it taken in the next epoch",
             )
     return None
 

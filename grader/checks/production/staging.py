@@ -119,7 +119,7 @@ def reads_copy(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Find
                 return Finding(seen=seen, expected="reads from its host's copy", explains=True)
             if files and files.cached is not None and files.cached < needed:
                 return Finding(
-                    seen=f"{rank.where} begins to read when its host's --cache-dir holds {files.cached} of {needed} images",
+                    seen=f"{rank.where} begins to read when --cache-dir on its host holds {files.cached} of {needed} images",
                     expected="all of them, on every rank",
                     line=source.line_of(*COLLECTIVES),
                     explains=True,
@@ -196,7 +196,7 @@ def all_end(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
 
 
 def _wrong_end(rank: HorovodRank, ranks: list[HorovodRank]) -> tuple[int, str, int | None] | None:
-    """Say what is wrong with a rank's end where one host's copy failed: how far from what is expected, what, and where."""
+    """Say what is wrong with a rank's end where one host's copy failed: how wrong it is, what, and in which line."""
     files, line = rank.facts.files, rank.error_line
     failed = next((other for other in ranks if other is not rank and other.error and not is_aftermath(other)), None)
     if rank.facts.fits:

@@ -28,7 +28,7 @@ def _uninitialised(runs: HorovodRuns) -> bool:
 @part.check(
     1,
     points=2,
-    asks=("Import Horovod's API for Keras as `hvd`", "Initialise it, before the model is built"),
+    asks=("Initialise it, before the model is built",),
     look_at=("init",),
     figure="visible_gpus",
     clusters=FEW.clusters(WHOLE, QUICK),
@@ -130,7 +130,7 @@ def without_gpus(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
 @part.check(
     1,
     points=2,
-    asks=("When a host has GPUs, but fewer than ranks, end with an error message of your own", "One rank's is enough"),
+    asks=("When a host has GPUs, but fewer than ranks, end with an error message of your own",),
     look_at=CHOICE,
     needs=(initialised,),
     hint="One of Horovod's numbers counts the ranks on a host. Where there are GPUs, compare it with their number.",
@@ -218,7 +218,7 @@ def _gpus(numbers: list[int]) -> str:
 @part.check(
     2,
     points=4,
-    asks=("make `verbose` 1 on rank 0", "`fit`, `evaluate`, the callbacks and the last two lines use it already"),
+    asks=("make `verbose` 1 on rank 0",),
     look_at=("verbose",),
     needs=(initialised,),
     figure="lines_printed",

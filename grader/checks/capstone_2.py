@@ -12,7 +12,7 @@ from grader.checks.horovod.fashion_mnist import TrainingSize
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Part
 from grader.checks.production import imagenet_resnet50, resume
-from grader.terms.clusters import IMAGES, LOGS, SHIPPED, AnyCluster, Folders, Found, Resumed, changed, flags
+from grader.terms.clusters import IMAGES, LOGS, AnyCluster, Folders, Found, Resumed, changed, flags
 from grader.terms.facts import HorovodFacts
 
 part = Part("fashion_trainer.py", HorovodFacts)
@@ -24,18 +24,7 @@ COUNTED = TrainingSize(
     fashion_mnist.COUNTED.train_batches, fashion_mnist.COUNTED.test_batches, imagenet_resnet50.EPOCHS
 )
 
-LEARNED_BATCH = 10
-LEARNED = flags(
-    data_dir=SHIPPED,
-    hidden=64,
-    batch_size=LEARNED_BATCH,
-    val_batch_size=100,
-    train_samples=1202,  # shares for 4 ranks do not come out even
-    test_samples=1000,
-    rate=0.004,
-    target=2,
-    log_dir=LOGS,
-)
+LEARNED = capstone_1.LEARNED_SIZE + flags(rate=0.004, target=2, log_dir=LOGS)
 arguments = fashion_mnist.arguments(hidden=4, log_dir=LOGS)
 
 
@@ -72,7 +61,7 @@ _again = changed(
     description=f"{_two.description}, started again after an epoch",
     after=_two.name,
 )
-learned = learning.Learning(learning.cluster(1, _whole), ((_ended, _again), (_four,)), LEARNED_BATCH)
+learned = learning.Learning(learning.cluster(1, _whole), ((_ended, _again), (_four,)), capstone_1.LEARNED_BATCH)
 
 # --- What the steps ask for -------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from grader.checks.output import own_errors
 from grader.checks.training import not_run, trained
 from grader.reading.parsing import Source
 from grader.terms.facts import ARGUMENTS
-from grader.terms.findings import Finding, Untold, counted
+from grader.terms.findings import Finding, Untold, counted, listed
 from grader.terms.runs import HorovodRank, HorovodRuns
 
 # Where these are missing, it is for the steps that bring them to say so.
@@ -207,9 +207,7 @@ def _without_model(runs: HorovodRuns, expected: HorovodRuns) -> Finding | None:
 
 
 def _gpus(numbers: list[int]) -> str:
-    if not numbers:
-        return "no GPU"
-    return f"GPU {numbers[0]}" if len(numbers) == 1 else f"GPUs {', '.join(map(str, numbers))}"
+    return f"GPU{'s' * (len(numbers) > 1)} {listed(numbers)}" if numbers else "no GPU"
 
 
 # --- Step 2 -----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import functools
 from bisect import insort
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic
+from typing import Any, Generic
 
 from course import steps
 from course.steps import Step
@@ -34,16 +34,17 @@ class Check(Generic[Facts]):
 
     step: Step
     description: str  # in one line, for the learner; no two checks of a part have the same
-    points: int
-    asks: tuple[str, ...]  # phrases of the lesson that ask for it
-    hint: str  # what to try where it is missing
-    look_at: tuple[str, ...]  # names in a script, the first one that it has is where to look
     judge: Judge[Facts]
-    needs: tuple[Judge[Facts], ...]  # checks that have to pass before this one can be judged
-    clusters: tuple[AnyCluster, ...]  # to run a script on from this step on; none: those of the step before
-    references: tuple[AnyCluster, ...]  # further ones, which the solution alone runs on
-    figure: str | None  # of what the ranks did, to go with a failure: a function in grader.report.figures
-    blocks: Callable[[Runs[Facts]], bool]  # whether a failure leaves nothing to see for the checks that need this one
+    hint: str  # what to try where it is missing
+    points: int = POINTS  # for a script that passes; those of a step's checks are POINTS together
+    asks: tuple[str, ...] = ()  # phrases of the lesson that ask for it, as they stand there
+    look_at: tuple[str, ...] = ()  # names in a script, for a finding without a line: the first one that it has is there
+    needs: tuple[Judge[Facts], ...] = ()  # the functions of checks that have to pass before this one can be judged
+    clusters: tuple[AnyCluster, ...] = ()  # to run a script on from this step on; none: those of the step before
+    references: tuple[AnyCluster, ...] = ()  # further ones, which the solution alone runs on
+    figure: str | None = None  # of what the ranks did, to go with a failure: a function in grader.report.figures
+    # Whether a failure leaves nothing to see for the checks that need this one.
+    blocks: Callable[[Runs[Facts]], bool] = lambda runs: True
 
     def outcome(self, status: OutcomeStatus, message: str, line: int | None = None) -> Outcome:
         """Return the outcome of this check."""
@@ -72,41 +73,12 @@ class Part(Generic[Facts]):
     # Returns the outcome of how a script ended, by its runs, the step, the time limit and its text.
     ended: Callable[[Runs[Facts], int, float, str], Outcome] = ending.judge
 
-    def check(
-        self,
-        number: int,
-        *,
-        hint: str,
-        points: int = POINTS,
-        asks: tuple[str, ...] = (),
-        look_at: tuple[str, ...] = (),
-        needs: tuple[Judge[Facts], ...] = (),
-        clusters: tuple[AnyCluster, ...] = (),
-        references: tuple[AnyCluster, ...] = (),
-        figure: str | None = None,
-        blocks: Callable[[Runs[Facts]], bool] = lambda runs: True,
-    ) -> Callable[[Judge[Facts]], Judge[Facts]]:
-        """Return a decorator that makes a function a check of a step.
-
-        Args:
-            number: the step.
-            hint: what to try where the script lacks what is asked for.
-            points: for a script that passes; those of a step's checks are POINTS together.
-            asks: phrases of the lesson that ask for this, as they stand there.
-            look_at: names in a script; the line of the first one that it has goes with a finding that names no line.
-            needs: the functions of other checks, which have to pass before this one can be judged.
-            clusters: what a script is run on from this step on, if not on those of the step before.
-            references: further clusters, which the solution alone runs on, for a script's runs to be compared with.
-            figure: a function in grader.report.figures that draws what the ranks did, where a picture shows it better.
-            blocks: whether a failure leaves nothing to see for the checks that need this one.
-        """
+    def check(self, number: int, **fields: Any) -> Callable[[Judge[Facts]], Judge[Facts]]:
+        """Return a decorator that makes a function a check of a step, with these fields of Check."""
 
         def add(judge: Judge[Facts]) -> Judge[Facts]:
             description = (judge.__doc__ or "").partition("\n")[0].removesuffix(".")
-            step = steps.get(number)
-            check = Check(
-                step, description, points, asks, hint, look_at, judge, needs, clusters, references, figure, blocks
-            )
+            check = Check(steps.get(number), description, judge, **fields)
             insort(self.checks, check, key=lambda other: other.step.number)
             return judge
 

@@ -58,8 +58,8 @@ def counted(number: int, thing: str) -> str:
 
 def listed(things: Sequence[object]) -> str:
     """Return things in a row: 1, 2 and 3."""
-    *others, last = map(str, things)
-    return f"{', '.join(others)} and {last}" if others else last
+    words = [str(thing) for thing in things]
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def _ended(sentence: str) -> str:

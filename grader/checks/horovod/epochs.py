@@ -198,10 +198,7 @@ def _different(images: list[str]) -> int:
 
 @part.check(
     6,
-    asks=(
-        "add the callback that averages metrics",
-        "the averaging must come before every callback that reads a metric",
-    ),
+    asks=("add the callback that averages metrics",),
     look_at=("MetricAverageCallback", "callbacks"),
     needs=(initialised,),
     hint="Keras calls callbacks in the order of the list. Which of them read a metric? All ranks have to average.",

@@ -9,7 +9,7 @@ from grader.checks.output import own_errors
 from grader.checks.training import not_run, trained
 from grader.reading.parsing import Source
 from grader.terms.facts import ARGUMENTS
-from grader.terms.findings import Finding, Untold, counted
+from grader.terms.findings import Finding, Untold, counted, listed
 from grader.terms.runs import HorovodRank, HorovodRuns
 
 # Where these are missing, it is for the steps that bring them to say so.
@@ -28,7 +28,7 @@ def _uninitialised(runs: HorovodRuns) -> bool:
 @part.check(
     1,
     points=2,
-    asks=("Import Horovod's API for Keras as `hvd`", "Initialise it, before the model is built"),
+    asks=("Initialise it, before the model is built",),
     look_at=("init",),
     figure="visible_gpus",
     clusters=FEW.clusters(WHOLE, QUICK),
@@ -130,7 +130,7 @@ def without_gpus(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
 @part.check(
     1,
     points=2,
-    asks=("When a host has GPUs, but fewer than ranks, end with an error message of your own", "One rank's is enough"),
+    asks=("When a host has GPUs, but fewer than ranks, end with an error message of your own",),
     look_at=CHOICE,
     needs=(initialised,),
     hint="One of Horovod's numbers counts the ranks on a host. Where there are GPUs, compare it with their number.",
@@ -207,9 +207,7 @@ def _without_model(runs: HorovodRuns, expected: HorovodRuns) -> Finding | None:
 
 
 def _gpus(numbers: list[int]) -> str:
-    if not numbers:
-        return "no GPU"
-    return f"GPU {numbers[0]}" if len(numbers) == 1 else f"GPUs {', '.join(map(str, numbers))}"
+    return f"GPU{'s' * (len(numbers) > 1)} {listed(numbers)}" if numbers else "no GPU"
 
 
 # --- Step 2 -----------------------------------------------------------------------------------------------------------
@@ -218,7 +216,7 @@ def _gpus(numbers: list[int]) -> str:
 @part.check(
     2,
     points=4,
-    asks=("make `verbose` 1 on rank 0", "`fit`, `evaluate`, the callbacks and the last two lines use it already"),
+    asks=("make `verbose` 1 on rank 0",),
     look_at=("verbose",),
     needs=(initialised,),
     figure="lines_printed",

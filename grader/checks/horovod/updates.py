@@ -103,7 +103,7 @@ def _batch(where: str, batch: list[Batch], right: Batch, rate: float) -> Finding
 
 @part.check(
     4,
-    asks=("add the callback that broadcasts from rank 0", "It belongs in the list that `fit` gets, on every rank"),
+    asks=("add the callback that broadcasts from rank 0",),
     look_at=(BROADCAST, "broadcast_variables", "callbacks"),
     needs=(initialised, mean_gradient),
     figure="weight_distance",

@@ -58,12 +58,7 @@ def full_rate(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
 @part.check(
     11,
     points=4,
-    asks=(
-        "Put Horovod's warm-up into the list of callbacks",
-        "training begins with the rate of one process",
-        "it grows with every batch",
-        "the rate grows with every batch",
-    ),
+    asks=("Put Horovod's warm-up into the list of callbacks",),
     look_at=("LearningRateWarmupCallback", *SCHEDULE),
     figure="learning_rates",
     hint="Give hvd.callbacks.LearningRateWarmupCallback args.warmup_epochs and the full rate, which it divides by "
@@ -77,48 +72,34 @@ def warm_up(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
             epochs = _rates(rank)
             if len(epochs) < warmup:
                 return cut_short(rank)
-            if wrong := _wrong_warm_up(epochs, warmup, full):
+            rates, steps = [rate for epoch in epochs for rate in epoch], sum(map(len, epochs[:warmup]))
+            if not _grows(rates[:steps], full):
+                shown = ", ".join(f"{rate:.3g}" for rate in rates[: steps + 1])
                 return Finding(
-                    seen=f"{rank.where}: the learning rate {wrong}",
+                    seen=f"{rank.where}: from batch to batch, the learning rate is {shown}",
                     expected=f"growth with every batch, from about {BASE_LR:g} to {full:g} in "
                     f"{counted(warmup, 'epoch')}, which is args.warmup_epochs",
                 )
     return None
 
 
-def _wrong_warm_up(epochs: list[list[float]], warmup: int, full: float) -> str | None:
-    """Say what is wrong with the rates of the batches of a warm-up, or with the one after it."""
-    rates = [rate for epoch in epochs[:warmup] for rate in epoch]
-    of_epoch = [number for number, epoch in enumerate(epochs[:warmup], 1) for _ in epoch]
+def _grows(rates: list[float], full: float) -> bool:
+    """Whether the rates of a warm-up grow with every batch, without a jump, from one process' to the full one."""
     most = STEEPEST * (full - BASE_LR) / len(rates)
-    if rates[0] < (1 - NEAR) * BASE_LR:
-        return f"begins at {rates[0]:g}, which is less than that of one process"
-    if rates[0] > BASE_LR + most:
-        return f"begins at {rates[0]:g}"
-    for number, (rate, after) in enumerate(itertools.pairwise(rates)):
-        when = f"in epoch {of_epoch[number + 1]}"
-        if after < (1 - NEAR) * rate:
-            return f"falls from {rate:g} to {after:g} {when}"
-        if after > (1 + NEAR) * full:
-            return f"reaches {max(rates):g} {when}"
-        if _near(rate, full) and number < len(rates) - 2:
-            return f"is {rate:g} in epoch {of_epoch[number]} already"
-        if after <= rate * (1 + NEAR / 10) and not _near(rate, full):
-            same = next((other for other, later in enumerate(rates) if other > number and not _near(later, rate)), None)
-            return f"stays at {rate:g} from batch {number + 1} to batch {same or len(rates)}"
-        if after > rate + most:
-            return f"jumps from {rate:g} to {after:g} {when}"
-    if rates[-1] < full - most:
-        later = epochs[warmup][0] if len(epochs) > warmup else rates[-1]
-        jump = f", and then jumps to {later:g}" if later > rates[-1] + most else ""
-        return f"has reached {rates[-1]:g} at the end of epoch {warmup}{jump}"
-    return None
+    pairs = list(itertools.pairwise(rates))
+    grow = (
+        number == len(pairs) and _near(after, full)  # the last but one may be the full rate already
+        if _near(rate, full)
+        else rate * (1 + NEAR / 10) < after <= min(rate + most, full * (1 + NEAR))
+        for number, (rate, after) in enumerate(pairs, 1)
+    )
+    return (1 - NEAR) * BASE_LR <= rates[0] <= BASE_LR + most and rates[-1] >= full - most and all(grow)
 
 
 @part.check(
     11,
     points=3,
-    asks=("The optimizer and the schedule take it from there.", "After the warm-up the schedule sets the rate"),
+    asks=("After the warm-up the schedule sets the rate",),
     look_at=SCHEDULE,
     hint="Let lr_schedule return parts of the full rate, and keep LearningRateScheduler in the list of callbacks.",
 )

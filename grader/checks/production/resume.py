@@ -30,7 +30,7 @@ SETTERS = "load_model", "load_weights", "set_weights", "initial_epoch"  # and wh
 @part.check(
     10,
     points=2,
-    asks=("at the end of each epoch", "training is saved after every epoch"),
+    asks=("at the end of each epoch",),
     look_at=SAVERS,
     clusters=RESUMED,
     hint="Save in the callback's on_epoch_end, in each epoch, whatever its metrics are.",
@@ -73,19 +73,19 @@ def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
 
     Looks at which files rank 0 opened for writing, by whatever library.
     """
-    seen = False
+    any_saved = False
     for name, ranks in runs.clusters.items():
         known, saved = (_saved(rank) for rank in (expected.clusters[name][0], ranks[0]))
         if not saved:
             continue
-        seen = True
+        any_saved = True
         if direct := sorted((saved & known or saved) & _written(ranks[0].facts.fits[0].wrote)):
             return Finding(
-                seen=f"{ranks[0].where} writes {direct[0]} under this name: a kill in mid-write leaves a truncated file "
-                "that looks like a checkpoint",
+                seen=f"{ranks[0].where} writes {direct[0]} under this name: a kill in mid-write leaves a truncated "
+                "file that looks like a checkpoint",
                 expected="another name until the file is whole, then a rename",
             )
-    return None if seen else Untold(seen="the program leaves no checkpoint")
+    return None if any_saved else Untold(seen="the program leaves no checkpoint")
 
 
 def _saved(rank: HorovodRank) -> set[str]:
@@ -142,15 +142,7 @@ def _idle(ranks: list[HorovodRank]) -> Finding | None:
 @part.check(
     10,
     points=2,
-    asks=(
-        "broadcast its epoch to all ranks, by `broadcast_object`",
-        "Another collective is as good.",
-        "Let rank 0 alone look for the newest checkpoint, which is the one after the most epochs",
-        "Files on other hosts do not count",
-        "a job that is started again resumes from there",
-        "All ranks have to agree then",
-        "only rank 0 has written checkpoints",
-    ),
+    asks=("Let rank 0 alone look for the newest checkpoint",),
     look_at=("initial_epoch", "fit"),
     hint="Rank 0 compares the numbers in the names and sends the highest by broadcast_object. All ranks give it to "
     "model.fit as initial_epoch.",
@@ -170,7 +162,7 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
     if not wrong and len({*began.values()}) < 2:
         return _idle(after)
     fit = next((rank.facts.lines["fit"] for rank in after if "fit" in rank.facts.lines), None)
-    begins = listed([f"rank {number} begins with epoch {epoch + 1}" for number, epoch in began.items()])
+    begins = listed([f"epoch {epoch + 1} on rank {number}" for number, epoch in began.items()])
     hint = ""
     if named != original:
         hint = f"At first, the checkpoint after epoch {original} is called {CHECKPOINT}{named}. "
@@ -179,7 +171,7 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
     if NEWEST + 1 in wrong:
         hint += f"Rank 1's host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
     return Finding(
-        seen=f"Started again, {begins}. Rank 0's newest checkpoint is that after epoch {newest}",
+        seen=f"Started again, training begins with {begins}. Rank 0's newest checkpoint is that after epoch {newest}",
         expected=f"epoch {newest + 1} on every rank",
         hint=hint.strip(),
         line=None if source.keyword("initial_epoch", fit) else fit,
@@ -205,11 +197,7 @@ def _newest(runs: HorovodRuns) -> tuple[int, int, int]:
 @part.check(
     10,
     points=2,
-    asks=(
-        "the whole model",
-        "on everything that the checkpoint holds",
-        "the weights and the optimizer of the checkpoint",
-    ),
+    asks=("the weights and the optimizer of the checkpoint",),
     look_at=SETTERS,
     needs=(goes_on,),
     hint="model.save keeps weights and optimizer; hvd.load_model restores both. Use the model that it returns.",

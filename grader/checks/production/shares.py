@@ -102,12 +102,7 @@ def _training(runs: HorovodRuns) -> list[list[Drawn]]:
 @part.check(
     9,
     points=1,
-    asks=(
-        "**all ranks shuffle alike**",
-        "write a generator that is given epochs",
-        "Shuffle the numbers of all images, with the epoch as the seed",
-        "Take every `hvd.size()`-th, from number `hvd.rank()` on, and yield the batches of these.",
-    ),
+    asks=("Shuffle the numbers of all images, with the epoch as the seed",),
     look_at=ORDER,
     needs=(staged,),
     clusters=SHARED,
@@ -133,7 +128,7 @@ def _overlap(drawn: Drawn, purpose: str = "") -> Finding:
 @part.check(
     9,
     points=1,
-    asks=("in a generator of its own", "shifts, zooms and flips still differ between ranks"),
+    asks=("shifts, zooms and flips still differ between ranks",),
     look_at=SEED,
     needs=(shares,),
     hint="numpy.random.default_rng(epoch) is a generator of its own. numpy.random.seed(epoch) seeds the one that Keras "
@@ -161,11 +156,7 @@ def own_generator(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
 @part.check(
     9,
     points=2,
-    asks=(
-        "append the first numbers again, until all ranks can have as many.",
-        "say how many steps that is",
-        "the same number of steps",
-    ),
+    asks=("say how many steps that is",),
     look_at=("steps_per_epoch", "steps_of", "train_iter"),
     needs=(staged,),
     figure="images_trained_on",
@@ -190,7 +181,7 @@ def share_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
             then = f"{first.lengths[0]} images in {first.where} and then {drawn.lengths[0]}"
             return Finding(
                 seen=f"{steps}, rank 0 takes {then}",
-                expected="as many steps as its share has batches, or what is left of a share is taken in the next epoch",
+                expected="as many steps as its share has batches, or what is left of it taken in the next epoch",
             )
     return None
 
@@ -277,11 +268,7 @@ def resumed_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
 @part.check(
     9,
     points=2,
-    asks=(
-        "Validate on shares too, in one pass",
-        "so that every validation sees all images",
-        "may be left out here too",
-    ),
+    asks=("Validate on shares too, in one pass",),
     look_at=("validation_data", "val_iter"),
     needs=(staged,),
     hint="Give validation_data a generator of val_iter's shares, with the same epoch again and again, and "

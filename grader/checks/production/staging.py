@@ -27,7 +27,7 @@ PROGRESS = re.compile(r"\d+%\|")  # a bar, which is no line that says something
 @part.check(
     8,
     points=1,
-    asks=("Import `store` from `course`", "take a path or the URL of any store", "as long as they take any URL"),
+    asks=("Import `store` from `course`",),
     clusters=FRESH,
     hint="store.download and store.upload take paths and URLs alike, and so do the file systems of fsspec. Functions "
     "for files, such as those of shutil, os and pathlib, take paths only.",
@@ -101,7 +101,7 @@ def _copies_to_host(host: list[HorovodRank], needed: int) -> Finding | None:
 @part.check(
     8,
     points=2,
-    asks=("which becomes `data_dir` on all ranks", "all others call it at once"),
+    asks=("which becomes `data_dir` on all ranks",),
     look_at=("data_dir", "flow_from_directory"),
     needs=(staged,),
     hint="Set data_dir to args.cache_dir on every rank. The rank that copies calls an hvd.allreduce after copying, "
@@ -118,8 +118,9 @@ def reads_copy(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Find
                 seen = f"{rank.where} reads {counted(files.read_in_training, 'file')} of --data-url while it trains"
                 return Finding(seen=seen, expected="reads from its host's copy", explains=True)
             if files and files.cached is not None and files.cached < needed:
+                held = f"{files.cached} of {needed} images"
                 return Finding(
-                    seen=f"{rank.where} begins to read when its host's --cache-dir holds {files.cached} of {needed} images",
+                    seen=f"{rank.where} begins to read when --cache-dir on its host holds {held}",
                     expected="all of them, on every rank",
                     line=source.line_of(*COLLECTIVES),
                     explains=True,
@@ -166,14 +167,7 @@ def error_printed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
 @part.check(
     8,
     points=2,
-    asks=(
-        "let all ranks find out",
-        "a line that says so",
-        "as long as it tells all ranks",
-        "all of them get the sum",
-        "So all ranks know whether to continue.",
-        "A rank that only ended itself would leave the others to wait for it",
-    ),
+    asks=("let all ranks find out",),
     look_at=(*COLLECTIVES, "download"),
     needs=(staged,),
     hint="Let every rank hand a number to an hvd.allreduce with op=hvd.Sum: 1 if its copy failed, and 0 otherwise. "
@@ -184,38 +178,39 @@ def all_end(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
     ranks = runs.reserved.get("unreached")
     if not ranks:
         return not_run(FRESH[-1].description)
-    wrong = [(*end, rank) for rank in ranks if (end := _wrong_end(rank, ranks))]
-    if not wrong:
-        return None
-    _, seen, line, rank = min(wrong, key=lambda end: (end[0], end[-1].number))
-    return Finding(
-        seen=f"{SETTING}, rank {rank.number} (host {rank.host}) {seen}",
-        expected="every rank of all hosts ends with an error and a line that says so",
-        line=line,
-    )
-
-
-def _wrong_end(rank: HorovodRank, ranks: list[HorovodRank]) -> tuple[int, str, int | None] | None:
-    """Say what is wrong with a rank's end where one host's copy failed: how far from what is expected, what, and where."""
-    files, line = rank.facts.files, rank.error_line
-    failed = next((other for other in ranks if other is not rank and other.error and not is_aftermath(other)), None)
-    if rank.facts.fits:
-        return 0, "continues and calls model.fit", None
-    if rank.host == UNREACHED and files and files.cached is not None:
-        return 1, f"continues without the data{f': {rank.error}' if rank.error else ''}", line
-    if is_aftermath(rank) or rank.ended_for:
-        place = f"waits in {rank.collective}" if rank.collective else "waits"
-        line = rank.facts.lines.get("waiting", line)
-        place += f" on line {line}" if line and " on line " not in place else ""
-        return (
-            2,
-            f"{place} after rank {failed.number} has ended: {failed.error}" if failed else f"{place} and does not end",
-            line,
+    wrong = ((rank, end) for rank in sorted(ranks, key=_waits) if (end := _wrong_end(rank, ranks)))
+    for rank, (seen, line) in wrong:
+        return Finding(
+            seen=f"{SETTING}, rank {rank.number} (host {rank.host}) {seen}",
+            expected="every rank of all hosts ends with an error and a line that says so",
+            line=line,
         )
+    return None
+
+
+def _waits(rank: HorovodRank) -> bool:
+    """Whether a rank does not end by itself."""
+    return is_aftermath(rank) or rank.ended_for is not None
+
+
+def _wrong_end(rank: HorovodRank, ranks: list[HorovodRank]) -> tuple[str, int | None] | None:
+    """Say what is wrong with a rank's end where one host's copy failed, and in which line that shows."""
+    files, line = rank.facts.files, rank.error_line
+    if rank.facts.fits:
+        return "continues and calls model.fit", None
+    if rank.host == UNREACHED and files and files.cached is not None:
+        return f"continues without the data{f': {rank.error}' if rank.error else ''}", line
+    if _waits(rank):
+        line = rank.facts.lines.get("waiting", line)
+        place = f"waits in {rank.collective}" if rank.collective else "waits"
+        place += f" on line {line}" if line and " on line " not in place else ""
+        failed = next((other for other in ranks if other.error and not _waits(other)), None)
+        end = f"after rank {failed.number} has ended: {failed.error}" if failed else "and does not end"
+        return f"{place} {end}", line
     if rank.exit == 0:
-        return 3, "ends with exit status 0, as if all were well", rank.facts.lines.get("exit")
+        return "ends with exit status 0, as if all were well", rank.facts.lines.get("exit")
     if not _says_something(rank):
-        return 4, f"ends with exit status {rank.exit}, and prints no line", line
+        return f"ends with exit status {rank.exit}, and prints no line", line
     return None
 
 

@@ -9,6 +9,7 @@ from grader.reading import parsing
 from grader.terms.facts import Progress, TaskFacts, TaskFit
 from grader.terms.findings import Untold
 from grader.terms.runs import Rank, Runs
+from tests.grader.checks.judged import find
 
 SCRIPT = parsing.read("model.fit(steps_per_epoch=5)\nSGD(0.1)\n")
 STEPS, EPOCHS = 100, 3
@@ -31,7 +32,7 @@ def judged(workers=None, coordinator=None):
     coordinator = trained(LEARNING_SERVED, 1) if coordinator is None else coordinator
     runs = Runs({}, {LEARNING_TOGETHER.name: workers, LEARNING_SERVED.name: coordinator})
     expected = Runs({}, {LEARNING_ALONE.name: trained(LEARNING_ALONE, 1)})
-    return [check(runs, expected, SCRIPT) for check in (capstone_3.no_more_images, capstone_3.accuracy)]
+    return [find(check, runs, expected, SCRIPT) for check in (capstone_3.no_more_images, capstone_3.accuracy)]
 
 
 def test_as_many_images_and_as_good_an_accuracy_pass():

@@ -44,7 +44,7 @@ BLIND = runs(rank(0, gpus=[]), rank(1, gpus=[]), gpus=False)
             "initialises Horovod only after the model is built. Expected: before",
             3,
         ),
-        (ranks.pinned, rank(1, gpus=[0, 1]), "can see GPUs 0, 1. Expected: GPU 1, by its local rank", 2),
+        (ranks.pinned, rank(1, gpus=[0, 1]), "can see GPUs 0 and 1. Expected: GPU 1, by its local rank", 2),
         (ranks.pinned, rank(1, gpus=[]), "can see no GPU. Expected: GPU 1", 2),
         (ranks.memory_grows, rank(1, growth=[]), "takes all memory of GPU 1 at once. Expected: memory growth", 3),
         (ranks.memory_grows, rank(1, growth=[0]), "takes all memory of GPU 1 at once", 3),

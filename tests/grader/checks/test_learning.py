@@ -9,6 +9,7 @@ from grader.reading import parsing
 from grader.terms.facts import Epoch
 from grader.terms.findings import Finding
 from grader.terms.runs import Runs
+from tests.grader.checks.judged import find
 from tests.grader.checks.made_up_horovod import GRADIENT, METRIC, fit, rank
 
 SCRIPT = parsing.read("optimizer = SGD(0.1)\nmodel.fit(training.take(3))\n")
@@ -37,7 +38,9 @@ EXPECTED = Runs({}, {learned.one.name: trained(1)})
 
 
 def judged(*hosts):
-    return tuple(check(runs(*hosts), EXPECTED, SCRIPT) for check in (capstone_1.no_more_images, capstone_1.accuracy))
+    return tuple(
+        find(check, runs(*hosts), EXPECTED, SCRIPT) for check in (capstone_1.no_more_images, capstone_1.accuracy)
+    )
 
 
 def test_as_many_images_and_as_good_an_accuracy_pass():

@@ -85,7 +85,7 @@ def test_ranks_that_begin_with_different_epochs(runs, right):
     begin(runs, NEWEST, 0)
     found = find(resume.goes_on, runs, right, SOURCE)
     assert found.message == (
-        "Started again, rank 0 begins with epoch 11, rank 1 begins with epoch 1 and rank 2 begins with epoch 1. "
+        "Started again, training begins with epoch 11 on rank 0, epoch 1 on rank 1 and epoch 1 on rank 2. "
         "Rank 0's newest checkpoint is that after epoch 10. Expected: epoch 11 on every rank."
     )
     assert found.line == line("initial_epoch = broadcast_object")

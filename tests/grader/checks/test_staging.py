@@ -91,7 +91,7 @@ def test_a_part_of_the_copy_is_found(runs):
     runs.clusters["three-ranks"][1].facts.files.cached = 3
     found = of(staging.reads_copy, runs)
     assert found.message.startswith(
-        "Rank 1 (three-ranks) begins to read when its host's --cache-dir holds 3 of 20 images."
+        "Rank 1 (three-ranks) begins to read when --cache-dir on its host holds 3 of 20 images."
     )
     assert found.line == 2
 

@@ -27,7 +27,6 @@ from grader.terms.facts import ARGUMENTS, Error, Recorded
 VALUES = 2**16
 DIRECTIONS = np.random.default_rng(0).standard_normal((16, VALUES))
 
-
 SALT = 0x5E3779B1  # any odd number: hashes then differ in all that scripts make of them
 
 
@@ -58,7 +57,10 @@ class Recorder(Generic[Recorded]):
             self.facts.lines.setdefault(what, frame.f_lineno)
 
     def called_by_script(self) -> bool:
-        """Whether the script itself, and no library, makes the call that calls.before() has this one's caller watch."""
+        """Whether the script itself, and no library, calls the function that the caller of this one watches.
+
+        The caller is what calls.before() was given: between it and the script there is one more frame.
+        """
         return sys._getframe(3).f_code.co_filename == self.script
 
     def note_waiting(self) -> None:
@@ -95,8 +97,7 @@ class Recorder(Generic[Recorded]):
         vars(main).update(self.names, __file__=self.script, __builtins__=builtins)
         sys.modules["__main__"] = main
         try:
-            text = Path(self.script).read_text("utf-8")  # not as a comment on the first line says how to decode it
-            exec(compile(text, self.script, "exec", dont_inherit=True), vars(main))
+            exec(compile(Path(self.script).read_text("utf-8"), self.script, "exec", dont_inherit=True), vars(main))
         except SystemExit as stop:
             error = _error(stop, self.script)
             if stop.code not in (None, 0):

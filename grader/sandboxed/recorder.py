@@ -37,9 +37,9 @@ class Recorder(Generic[Recorded]):
     latest: ClassVar["Recorder[Any]"]
     names: dict[str, Any] = {}  # noqa: RUF012  what the script finds in the place of built-in functions
 
-    def __init__(self, script: str, rank: int, board: mmap.mmap, facts: Recorded):
-        """Record this script. The board, shared with the supervisor, shows the collective that the rank is in."""
-        self.script, self.rank, self.board = script, rank, board
+    def __init__(self, script: str, rank: int, shared: mmap.mmap, facts: Recorded):
+        """Record this script. Memory shared with the supervisor shows the collective that the rank is in."""
+        self.script, self.rank, self.shared = script, rank, shared
         self.facts: Recorded = facts
         Recorder.latest = self
 
@@ -57,6 +57,10 @@ class Recorder(Generic[Recorded]):
         if frame:
             self.facts.lines.setdefault(what, frame.f_lineno)
 
+    def called_by_script(self) -> bool:
+        """Whether the script itself, and no library, makes the call that calls.before() has this one's caller watch."""
+        return sys._getframe(3).f_code.co_filename == self.script
+
     def note_waiting(self) -> None:
         """Note the line of the script that the main thread has reached, from another thread."""
         frame = sys._current_frames().get(threading.main_thread().ident or 0)
@@ -66,8 +70,8 @@ class Recorder(Generic[Recorded]):
             self.facts.lines["waiting"] = frame.f_lineno
 
     def show(self, collective: str) -> None:
-        """Write on the board which collective this rank is in."""
-        self.board[:] = collective.encode()[: len(self.board)].ljust(len(self.board), b"\0")
+        """Show the supervisor which collective this rank is in."""
+        self.shared[:] = collective.encode()[: len(self.shared)].ljust(len(self.shared), b"\0")
 
     def project(self, tensors: Iterable[Any]) -> list[float]:
         """Return the dot products of all tensors, as one long vector, with each direction: 16 numbers."""
@@ -175,3 +179,11 @@ def salted_hash(rank: int) -> Callable[[object], int]:
         return isinstance(value, str | bytes) or (isinstance(value, tuple | frozenset) and any(map(holds_text, value)))
 
     return lambda value: hash(value) ^ (rank * SALT if holds_text(value) else 0)
+
+
+def draw_weights(weights: list[Any], random: np.random.Generator) -> None:
+    """Draw the matrices among a model's weights anew, so that the accuracy it reaches does not rest on its own draw."""
+    for weight in weights:
+        if weight.shape.rank > 1:
+            limit = np.sqrt(6 / (np.prod(weight.shape[:-2]) * sum(weight.shape[-2:])))  # Glorot and Bengio's
+            weight.assign(random.uniform(-limit, limit, weight.shape))

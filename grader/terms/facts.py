@@ -157,7 +157,6 @@ class TaskFit(Struct, forbid_unknown_fields=True):
     """One call of model.fit under a strategy."""
 
     strategy: str  # its class
-    replicas: int
     callbacks: list[Writer]
     steps_per_epoch: int | None
     in_parts: Annotated[list[Integers], Meta(max_length=1000)]  # variables kept in parts: their number, first shape

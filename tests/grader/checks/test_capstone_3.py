@@ -16,7 +16,7 @@ STEPS, EPOCHS = 100, 3
 
 def trained(cluster, processes, accuracy=0.58, steps=STEPS, epochs=EPOCHS):
     """Return processes that train for so many steps each, and in the end measure this accuracy."""
-    fit = TaskFit("", 1, [], steps, [], [], epochs=[steps] * epochs, end=Progress([1.0], steps))
+    fit = TaskFit("", [], steps, [], [], epochs=[steps] * epochs, end=Progress([1.0], steps))
     fit.accuracies = [0.1] * (epochs - 1) + [accuracy]
     facts = TaskFacts(fits=[fit])
     return [

@@ -1,6 +1,5 @@
 """The recorder: how a script ended, on which line, and projections that tell tensors apart."""
 
-import json
 import linecache
 import mmap
 import os
@@ -8,6 +7,7 @@ import sys
 import textwrap
 import threading
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -103,12 +103,12 @@ def test_what_happens_first_is_noted_once_with_its_line(tmp_path):
     assert recorder.facts.order == ["init"] and recorder.facts.lines["init"] > 0
 
 
-def test_the_board_shows_the_collective_and_no_more_than_fits(tmp_path):
+def test_shared_memory_shows_the_collective_and_no_more_than_fits(tmp_path):
     recorder = recorded(tmp_path, "pass")
     recorder.show("allreduce " * 9)
-    assert recorder.board[:] == (b"allreduce " * 4)
+    assert recorder.shared[:] == (b"allreduce " * 4)
     recorder.show("")
-    assert not recorder.board[:].strip(b"\0")
+    assert not recorder.shared[:].strip(b"\0")
 
 
 def test_the_projection_of_a_mean_is_the_mean_of_the_projections(tmp_path):
@@ -135,7 +135,7 @@ def test_numbers_of_numpy_are_facts_like_python_s_own(tmp_path, value, should):
     assert plain(value) == should and type(plain(value)) is type(should)
     recorder = recorded(tmp_path, "pass")
     recorder.facts.lines["fit"] = value
-    assert json.loads(recorder.encoded())["lines"]["fit"] == should
+    assert msgspec.msgpack.decode(recorder.encoded())["lines"]["fit"] == should
 
 
 def test_the_line_where_a_script_waits_is_seen_from_another_thread(tmp_path):

@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from course.internal.records import Epoch, Record, read_records, write_record
+from course.record.records import Epoch, Record, read_records, write_record
 
 EPOCHS = [Epoch(1.0, steps=2, final_logs={"loss": float("nan")}), Epoch(2.0, steps=1)]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.sandboxed.callbacks import ReadLogs
+from grader.sandboxed.script_callbacks import ReadLogs
 
 LOGS = {"loss": 1.0, "accuracy": 0.5}
 
@@ -21,10 +21,10 @@ LOGS = {"loss": 1.0, "accuracy": 0.5}
 )
 def test_what_is_read_is_noted(read):
     logs = ReadLogs(LOGS)
-    assert read(logs) == 1.0 and logs._judged_last_read["loss"] == 1.0
+    assert read(logs) == 1.0 and logs.last_read["loss"] == 1.0
 
 
 def test_what_is_not_there_is_not_read():
     logs = ReadLogs(LOGS)
     assert (logs.get("other"), logs.setdefault("other", 2.0), logs.pop("none", 3)) == (None, 2.0, 3)
-    assert "none" not in logs._judged_last_read
+    assert "none" not in logs.last_read

@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.keras.callbacks import Callback
 from tensorflow.keras.preprocessing.image import DirectoryIterator
 from tensorflow.python.distribute.coordinator import cluster_coordinator
 
-from course.internal.keras_fit import FitCall, wrap_fit
-from course.internal.records import Epoch, Record
+from course.record import calls
+from course.record.keras_hooks import FitCall, wrap_fit
+from course.record.records import Epoch, Record
 
 MAX_COORDINATES = 200_000  # of the weights, recorded per batch: all of the small model's, a sample of the full one's
 MAX_BATCHES = 200  # with recorded weights
-
-Logs = dict[str, Any] | None
 
 
 def visible_gpus() -> list[str]:
@@ -40,14 +38,9 @@ def record_fit(record: Record, weights: bool, gpus: Callable[[], list[str]] = vi
     @contextmanager
     def around(call: FitCall) -> Iterator[None]:
         record.gpus = gpus()
-        strategy = call.model.distribute_strategy
-        # A coordinator hands out steps without waiting for them, so Keras refuses callbacks for batches there.
-        if isinstance(strategy, tf.distribute.experimental.ParameterServerStrategy):
-            call.before.append(FirstByEpoch(record))
-            call.behind.append(LastByEpoch(record, weights))
-        else:
-            call.before.append(First(record))
-            call.behind.append(Last(record, weights))
+        # A coordinator hands out steps without waiting for them, so the end of a batch shows nothing there.
+        coordinated = call.model.distribute_strategy._should_use_with_coordinator
+        call.listener = (Epochs if coordinated else Batches)(record, call.model, weights)
         yield
 
     wrap_fit(around)
@@ -55,16 +48,13 @@ def record_fit(record: Record, weights: bool, gpus: Callable[[], list[str]] = vi
 
 def record_images(record: Record) -> None:
     """Make every later reader of a folder of images add to this record. Keras reads some batches ahead."""
-    read_batch = DirectoryIterator._get_batches_of_transformed_samples
 
-    @functools.wraps(read_batch)
-    def recorded_read(images: Any, numbers: Any) -> Any:
+    def note(images: Any, numbers: Any) -> None:
         folder = Path(images.directory).name
         record.samples[folder] = images.samples
         record.drawn.setdefault(folder, []).append([int(number) for number in numbers])
-        return read_batch(images, numbers)
 
-    DirectoryIterator._get_batches_of_transformed_samples = recorded_read
+    calls.before(DirectoryIterator, "_get_batches_of_transformed_samples", note)
 
 
 def record_worker_steps(record: Record) -> None:
@@ -84,54 +74,12 @@ def record_worker_steps(record: Record) -> None:
     cluster_coordinator.Closure.execute_on = recorded_execute
 
 
-class FirstByEpoch(Callback):
-    """Runs before the script's own callbacks: records starts, and each rank's own metrics."""
+class Epochs:
+    """Listens to a training and records each epoch: when it starts and ends, its metrics, the weights at its start."""
 
-    def __init__(self, record: Record):
-        """Add to this record."""
-        super().__init__()
-        self.record = record
-
-    def on_train_begin(self, logs: Logs = None) -> None:
-        """Record what Horovod reports about this process."""
-        hvd = sys.modules.get("horovod.tensorflow")
-        if hvd and hvd.is_initialized():
-            self.record.horovod = [hvd.rank(), hvd.size(), hvd.local_rank()]
-
-    def on_epoch_begin(self, epoch: int, logs: Logs = None) -> None:
-        """Record when the epoch starts."""
-        self.record.epochs.append(Epoch(start=time.time()))
-
-    def on_test_begin(self, logs: Logs = None) -> None:
-        """Record when training ended, unless a batch did."""
-        self.record.epochs[-1].train_end = self.record.epochs[-1].train_end or time.time()
-
-    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
-        """Record the metrics before another callback changes them."""
-        self.record.epochs[-1].own_logs = _floats(logs)
-
-
-class First(FirstByEpoch):
-    """The same, and records each batch."""
-
-    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Record when the batch ends."""
-        self.record.batch_ends.append(time.time())
-        self.record.epochs[-1].steps += 1
-        self.record.epochs[-1].train_end = self.record.batch_ends[-1]
-
-    def on_test_batch_end(self, batch: int, logs: Logs = None) -> None:
-        """Count the batch."""
-        self.record.epochs[-1].validation_steps += 1
-
-
-class LastByEpoch(Callback):
-    """Runs behind the script's own callbacks: records the metrics and weights that these leave."""
-
-    def __init__(self, record: Record, weights: bool):
-        """Add to this record, with weights or without."""
-        super().__init__()
-        self.record, self.weights = record, weights
+    def __init__(self, record: Record, model: Any, weights: bool):
+        """Add a training of this model to a record, with its weights or without."""
+        self.record, self.model, self.weights = record, model, weights
         self.kept: list[np.ndarray] = []
 
     def keep(self) -> None:
@@ -140,28 +88,53 @@ class LastByEpoch(Callback):
             flat = np.concatenate([weight.numpy().ravel() for weight in self.model.trainable_weights])
             self.kept.append(flat[:: len(flat) // MAX_COORDINATES + 1])
 
-    def on_train_begin(self, logs: Logs = None) -> None:
-        """Keep the weights that training starts with."""
+    def training_begins(self, logs: Any) -> None:
+        """Record what Horovod reports about this process, and keep the weights that training starts with."""
+        hvd = sys.modules.get("horovod.tensorflow")
+        if hvd and hvd.is_initialized():
+            self.record.horovod = [hvd.rank(), hvd.size(), hvd.local_rank()]
         self.keep()
 
-    def on_epoch_end(self, epoch: int, logs: Logs = None) -> None:
+    def epoch_begins(self, epoch: int, logs: Any) -> None:
+        """Record when the epoch starts."""
+        self.record.epochs.append(Epoch(start=time.time()))
+
+    def validation_begins(self, logs: Any) -> None:
+        """Record when training ended, unless a batch did."""
+        self.record.epochs[-1].train_end = self.record.epochs[-1].train_end or time.time()
+
+    def epoch_measured(self, epoch: int, logs: Any) -> None:
+        """Record this rank's metrics, before another callback changes them."""
+        self.record.epochs[-1].own_logs = _floats(logs)
+
+    def epoch_ends(self, epoch: int, logs: Any) -> None:
         """Record when the epoch ends, and the metrics as all other callbacks left them."""
         self.record.epochs[-1].end = time.time()
         self.record.epochs[-1].final_logs = _floats(logs)
 
-    def on_train_end(self, logs: Logs = None) -> None:
-        """Record the weights of all batches."""
+    def training_ends(self, logs: Any) -> None:
+        """Record the weights that were kept."""
         if self.kept:
             self.record.weights = np.stack(self.kept)
 
 
-class Last(LastByEpoch):
-    """The same, and keeps the weights of each batch."""
+class Batches(Epochs):
+    """Listens to a training and records each batch, too."""
 
-    def on_train_batch_end(self, batch: int, logs: Logs = None) -> None:
+    def batch_updated(self, batch: int, logs: Any) -> None:
+        """Record when the batch ends."""
+        self.record.batch_ends.append(time.time())
+        self.record.epochs[-1].steps += 1
+        self.record.epochs[-1].train_end = self.record.batch_ends[-1]
+
+    def batch_ends(self, batch: int, logs: Any) -> None:
         """Keep the weights that the batch ends with."""
         self.keep()
 
+    def validation_batch_ends(self, batch: int, logs: Any) -> None:
+        """Count the batch."""
+        self.record.epochs[-1].validation_steps += 1
 
-def _floats(logs: Logs) -> dict[str, float]:
+
+def _floats(logs: Any) -> dict[str, float]:
     return {name: float(value) for name, value in (logs or {}).items()}

@@ -1,10 +1,17 @@
-"""What can be seen of models, data, callbacks and checkpoints under a strategy, as facts."""
+"""What can be seen of models, data, callbacks and checkpoints under a strategy, as facts.
+
+A coordinator gives its strategy a partitioner of variables and a function that makes the data. Both are tried out here:
+what they make on the servers and workers is seen by no recorder.
+"""
 
 import contextlib
 import gc
+import math
 import os
 import re
 import zlib
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +22,18 @@ from tensorflow.python.data.ops import shard_op
 from tensorflow.python.distribute import input_lib
 from tensorflow.python.ops import summary_ops_v2
 
-from grader.sandboxed.folders import files_below
-from grader.terms.facts import Writer
+from grader.sandboxed.files import files_below
+from grader.terms.facts import Input, Writer
 
 FILES = 20  # that are looked at
 CREATOR = tf.keras.utils.experimental.DatasetCreator
 CALLBACKS = BackupAndRestore, ModelCheckpoint, TensorBoard  # that checks know; a subclass counts as one of these
+
+# KiB of variables: 256 KiB and multiples. In between, MinSizePartitioner makes one part more, which is smaller.
+SIZES = 128, 256, 512, 768, 1024, 8192
+REPLICAS = 1, 2  # of the contexts that a function of data is tried out with
+PASSES = 3  # over the images, after which all have been seen
+ENOUGH, LARGEST = 40, 300  # images
 
 
 def number_of(image: Any) -> int:
@@ -28,27 +41,6 @@ def number_of(image: Any) -> int:
     flat = np.ravel(image).astype(np.float64)
     low, high = flat.min(), flat.max()
     return zlib.crc32(np.rint(255 * (flat - low) / max(high - low, 1e-9)).astype(np.uint8).tobytes())
-
-
-def kept_tensors(logs: Path) -> list[np.ndarray]:
-    """Return what the newest checkpoints and backups below --log-dir hold: arrays of numbers that are no integers."""
-    tensors = []
-    for index in sorted(path for path in files_below(logs) if path.suffix == ".index"):
-        newest = tf.train.latest_checkpoint(index.parent)
-        if newest and Path(newest).name != index.stem:
-            continue
-        with contextlib.suppress(tf.errors.OpError):  # another worker may be writing it
-            reader = tf.train.load_checkpoint(str(index.with_suffix("")))
-            kinds = reader.get_variable_to_dtype_map()
-            tensors += [reader.get_tensor(name) for name, kind in kinds.items() if kind.is_floating]
-    return tensors
-
-
-def is_from(kept: list[np.ndarray], model: Any) -> bool:
-    """Return whether each weight that a model trains, but for those that are kept in parts, is one of these arrays."""
-    whole = [weight for weight in model.trainable_variables if "/part_" not in weight.name]
-    weights = [np.asarray(tf.convert_to_tensor(weight)) for weight in whole]
-    return all(any(np.array_equal(array, weight) for array in kept) for weight in weights)
 
 
 def is_divided(given: Any) -> bool:
@@ -76,14 +68,6 @@ def is_sharded(given: Any) -> bool:
 def _original(given: Any) -> Any:
     """Return the program's own data set, if this is one that a strategy has made of it."""
     return getattr(given, "_original_dataset", given)
-
-
-def draw_weights(weights: list[Any], random: np.random.Generator) -> None:
-    """Draw the matrices among a model's weights anew, so that the accuracy it reaches does not rest on its own draw."""
-    for weight in weights:
-        if weight.shape.rank > 1:
-            limit = np.sqrt(6 / (np.prod(weight.shape[:-2]) * sum(weight.shape[-2:])))  # Glorot and Bengio's
-            weight.assign(random.uniform(-limit, limit, weight.shape))
 
 
 def in_parts(model: Any) -> list[list[int]]:
@@ -139,3 +123,34 @@ def writer(callback: Callback) -> Writer:
     known = [base for base in bases if base in CALLBACKS]
     kind = next(base.__name__ for base in (*known, *bases) if base.__module__.startswith("keras"))
     return Writer(kind, path)
+
+
+def parts_by_size(partitioner: Any) -> list[tuple[int, int]]:
+    """Return into how many parts a partitioner cuts a variable of each size; none where it is no partitioner."""
+    if partitioner is None:
+        return [(size, 1) for size in SIZES]
+    try:
+        shapes = {size: tf.TensorShape([size * 1024 // 4]) for size in SIZES}
+        return [(size, math.prod(map(int, partitioner(shape, tf.float32)))) for size, shape in shapes.items()]
+    except Exception:  # it is the script's, and fails again where the strategy uses it
+        return []
+
+
+def input_made(function: Callable[[Any], Any]) -> Input:
+    """Return what a script's function of a context makes for two workers: one with a replica, and one with two."""
+    sizes: list[int] = []
+    orders: list[list[int]] = []
+    for replicas in REPLICAS:
+        images: list[int] = []
+        with contextlib.suppress(Exception):  # it is the script's, and fails again where Keras calls it
+            context = tf.distribute.InputContext(num_replicas_in_sync=replicas)
+            for element in tf.function(lambda context=context: function(context))():  # traced, as the strategy does
+                batch = [number_of(image) for image in tf.nest.flatten(element)[0].numpy()]
+                if not images:
+                    sizes.append(len(batch))
+                images += batch
+                often = min(Counter(images).values()) >= PASSES
+                if len(images) >= LARGEST or (len(images) >= ENOUGH and often):
+                    break
+        orders.append(images[:LARGEST])
+    return Input(sizes, *orders)

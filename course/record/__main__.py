@@ -1,9 +1,9 @@
 """Run a training script inside a rank and record what Keras does there, for the lessons' figures.
 
-    mpirun -np 2 python -m course.internal.recorder DIRECTORY script.py --its --arguments
+    mpirun -np 2 python -m course.record DIRECTORY script.py --its --arguments
 
 The script runs as it would by itself, with one more callback at each end of the list that it gives to fit(). Each rank
-writes a course.internal.records.Record to DIRECTORY. In the script's arguments, {rank} stands for the rank's number.
+writes a course.record.records.Record to DIRECTORY. In the script's arguments, {rank} stands for the rank's number.
 Environment variables:
 
     COURSE_RECORD_WEIGHTS      if set, the trainable weights after every batch are recorded too
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from course.internal import simulated_hosts
-from course.internal.records import Record, write_record
+from course.record.records import Record, write_record
 
 
 def main(directory: str, script: str, *arguments: str) -> int:
@@ -36,14 +36,14 @@ def main(directory: str, script: str, *arguments: str) -> int:
         script = str(Path(script).resolve())
         _move_to_host(record.rank)
 
-    from course.internal import keras_recorder  # imports TensorFlow, which counts the cores at that moment
+    from course.record import lesson  # imports TensorFlow, which counts the cores at that moment
 
-    gpus = keras_recorder.visible_gpus
+    gpus = lesson.visible_gpus
     if "COURSE_RECORD_GPUS" in os.environ:
         gpus = _simulate_gpus(int(os.environ["COURSE_RECORD_GPUS"]))
-    keras_recorder.record_fit(record, "COURSE_RECORD_WEIGHTS" in os.environ, gpus)
-    keras_recorder.record_images(record)
-    keras_recorder.record_worker_steps(record)
+    lesson.record_fit(record, "COURSE_RECORD_WEIGHTS" in os.environ, gpus)
+    lesson.record_images(record)
+    lesson.record_worker_steps(record)
     sys.argv = [script, *(argument.replace("{rank}", str(record.rank)) for argument in arguments)]
     sys.path[0] = str(Path(script).parent.resolve())
     try:

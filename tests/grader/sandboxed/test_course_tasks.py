@@ -21,13 +21,13 @@ def test_a_training_waits_as_long_as_an_evaluation_may_come(monkeypatch, states,
         return seen[-1]
 
     monkeypatch.setattr(evaluator_pacing, "state", state)
-    course_tasks.Paced().on_epoch_end(0)
+    course_tasks.WaitForEvaluation().epoch_ends(0, None)
     assert len(seen) == looks
 
 
 def test_its_patience_with_an_evaluator_that_does_nothing_ends(monkeypatch):
-    monkeypatch.setattr(course_tasks, "PATIENCE", 0.2)
     monkeypatch.setattr(evaluator_pacing, "state", lambda: evaluator_pacing.State(0, 0))
-    paced = course_tasks.Paced()
-    paced.on_epoch_end(0)
-    assert paced.patience <= 0
+    waiting = course_tasks.WaitForEvaluation()
+    waiting.patience = 0.2
+    waiting.epoch_ends(0, None)
+    assert waiting.patience <= 0

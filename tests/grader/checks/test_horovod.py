@@ -16,7 +16,7 @@ from grader.runner import synthetic_data
 from grader.terms.facts import Batch, Fit, HorovodFacts, State
 from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import Rank, Runs
-from tests.grader.checks.judged import find
+from tests.grader.checks.made_up import MadeUp, find, of, rows
 
 NOTHING = parsing.read("pass")
 SOURCE = parsing.read(
@@ -128,130 +128,80 @@ GRADIENTS, MEAN = [[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]], [2.5] * 4
 @pytest.mark.parametrize(
     ("update", "rate", "message"),
     [
-        (lambda rank: MEAN, 0.02, "The learning rate of rank 0 is 0.02 (made up). Expected: 0.01, as before."),
+        (MEAN, 0.02, "The learning rate of rank 0 is 0.02 (made up). Expected: 0.01, as before."),
+        ([9.0, 0.0, 0.0, 0.0], 0.01, "The ranks apply the same update, but not the mean of their gradients (made up)."),
         (
-            lambda rank: [9.0, 0.0, 0.0, 0.0],
+            None,
             0.01,
-            "The ranks apply the same update, but not the mean of their gradients (made up). Expected: the mean, times "
-            "the learning rate.",
-        ),
-        (
-            lambda rank: [2.5 * (1 + rank)] * 4,
-            0.01,
-            "The ranks apply different updates (made up). Expected: the mean of all ranks' gradients, on each.",
+            "The ranks apply different updates (made up). Expected: the mean of all ranks' gradients",
         ),
     ],
 )
 def test_an_update_that_is_not_the_mean_is_described_with_its_line(update, rate, message):
     right = trained(GRADIENTS, lambda rank: MEAN)
-    found = find(updates.mean_gradient, trained(GRADIENTS, update, rate=rate), right, SOURCE)
-    assert (type(found), found.message, found.line) == (Finding, message, 1)
+    runs = trained(GRADIENTS, lambda rank: update or [2.5 * (1 + rank)] * 4, rate=rate)
+    found = find(updates.mean_gradient, runs, right, SOURCE)
+    assert type(found) is Finding and message in found.message and found.line == 1
 
 
 def test_the_learning_rate_of_one_rank_alone_is_named():
     right = trained(GRADIENTS, lambda rank: MEAN)
     runs = trained(GRADIENTS, lambda rank: [2.5 * (1 + rank)] * 4)
-    of_batches(0, rate=0.02)([rank.facts.fits[0] for rank in runs.ranks()])
+    of_batches(0, rate=0.02)(runs)
     message = updates.mean_gradient(runs, right, SOURCE).message
     assert message == "The learning rate of rank 1 is 0.02 (made up). Expected: 0.01, as before."
 
 
-def of_fits(*ranks, **values):
-    """Return a change of what ranks say of model.fit."""
+def two_batches():
+    """Return the runs of a script that averages, of two batches."""
+    runs = trained(GRADIENTS, lambda rank: MEAN)
+    for rank in runs.ranks():
+        rank.facts.fits[0].batches *= 2
+    return runs
 
-    def change(fits):
-        for rank, (name, value) in product(ranks, values.items()):
-            setattr(fits[rank], name, value)
 
-    return change
+TWO_BATCHES = MadeUp(two_batches, SOURCE)
 
 
 def of_batches(*numbers, ranks=(1,), **values):
     """Return a change of some batches of ranks."""
 
-    def change(fits):
+    def change(runs):
         for rank, number in product(ranks, numbers):
-            fits[rank].batches[number] = replace(fits[rank].batches[number], **values)
+            batches = runs.clusters["one-host"][rank].facts.fits[0].batches
+            batches[number] = replace(batches[number], **values)
 
     return change
 
 
-def found(check, *changes):
-    """Return what a check finds in a run of two batches that is changed."""
-    right, runs = (trained(GRADIENTS, lambda rank: MEAN) for _ in range(2))
-    for rank in (*right.ranks(), *runs.ranks()):
-        rank.facts.fits[0].batches *= 2
-    for change in changes:
-        change([rank.facts.fits[0] for rank in runs.ranks()])
-    return find(check, runs, right, SOURCE)
-
-
-OTHER, APART = [9.0] * 4, of_batches(0, 1, after=[9.0] * 4)
-
-
-@pytest.mark.parametrize(
-    ("check", "changes", "message", "line"),
-    [
-        (
-            updates.mean_gradient,
-            [of_fits(0, 1, optimizer={"kind": "Adam"})],
-            "The optimizer's kind is Adam. Expected: SGD, as before.",
-            1,
-        ),
-        (
-            updates.same_weights,
-            [of_batches(1, slots=OTHER)],
-            "Rank 1 (made up) has the weights of rank 0, but not its optimizer's variables. Expected: both, by the "
-            "broadcast.",
-            3,
-        ),
-        (
-            updates.same_weights,
-            [of_batches(0, 1, ranks=(0, 1), after=OTHER)],
-            "All ranks hold the same weights, but not those of rank 0 (made up). Expected: rank 0's.",
-            3,
-        ),
-        (
-            updates.same_weights,
-            [of_batches(1, after=OTHER)],
-            "Rank 1 (made up) holds rank 0's weights at first, and others after batch 2. Expected: rank 0's after "
-            "every batch.",
-            3,
-        ),
-        (
-            updates.same_weights,
-            [APART, of_fits(0, callbacks=["BroadcastGlobalVariablesCallback"])],
-            "Rank 1 (made up) still starts from its own weights: the list that model.fit gets there lacks the "
-            "callback. Expected: those of rank 0, after the first batch.",
-            3,
-        ),
-        (
-            updates.same_weights,
-            [APART],
-            "Rank 1 (made up) still starts from its own weights: the callback is made but never reaches model.fit. "
-            "Expected: those of rank 0, after the first batch.",
-            3,
-        ),
-        (
-            updates.same_weights,
-            [APART, of_fits(0, 1, callbacks=["BroadcastGlobalVariablesCallback"])],
-            "Rank 1 (made up) still starts from its own weights. Expected: those of rank 0, after the first batch.",
-            3,
-        ),
+OTHER, APART, CALLBACK = [9.0] * 4, of_batches(0, 1, after=[9.0] * 4), ["BroadcastGlobalVariablesCallback"]
+WRONG = {
+    updates.mean_gradient: [
+        (of("one-host", optimizer={"kind": "Adam"}), 1, "The optimizer's kind is Adam. Expected: SGD, as before."),
     ],
-)
-def test_what_differs_from_rank_0_or_from_the_solution_is_named_with_its_line(check, changes, message, line):
-    assert found(check) is None
-    finding = found(check, *changes)
-    assert (type(finding), finding.message, finding.line) == (Finding, message, line)
+    updates.same_weights: [
+        (of_batches(1, slots=OTHER), 3, "has the weights of rank 0, but not its optimizer's variables."),
+        (of_batches(0, 1, ranks=(0, 1), after=OTHER), 3, "All ranks hold the same weights, but not those of rank 0"),
+        (of_batches(1, after=OTHER), 3, "Rank 1 (made up) holds rank 0's weights at first, and others after batch 2."),
+        ((APART, of("one-host", 0, callbacks=CALLBACK)), 3, "the list that model.fit gets there lacks the callback."),
+        (APART, 3, "still starts from its own weights: the callback is made but never reaches model.fit."),
+        ((APART, of("one-host", callbacks=CALLBACK)), 3, "Rank 1 (made up) still starts from its own weights. Exp"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("check", "change", "line", "message"), rows(WRONG))
+def test_what_differs_from_rank_0_or_from_the_solution_is_named_with_its_line(check, change, line, message):
+    assert TWO_BATCHES.find(check) is None
+    TWO_BATCHES.fails(check, change, line, message)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (of_batches(1, local=None), "Needs manual review: the judge sees no gradient in a training step."),
-        (of_fits(1, batches=[]), "Not checked: Rank 1 (made up) does not reach training."),
+        (of("one-host", 1, batches=[]), "Not checked: Rank 1 (made up) does not reach training."),
     ],
 )
 def test_gradients_that_were_never_seen_are_no_pass(change, message):
-    assert found(updates.mean_gradient, change).message == message
+    assert TWO_BATCHES.find(updates.mean_gradient, change).message == message

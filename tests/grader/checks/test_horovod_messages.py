@@ -52,7 +52,7 @@ WRONG = {
         (second(order=["model", "init"], lines={"init": 3}), 3, "only after the model is built. Expected: before"),
     ],
     ranks.pinned: [
-        (second(gpus=[0, 1]), 2, "can see GPUs 0, 1. Expected: GPU 1, by its local rank"),
+        (second(gpus=[0, 1]), 2, "can see GPUs 0 and 1. Expected: GPU 1, by its local rank"),
         (second(gpus=[]), 2, "can see no GPU. Expected: GPU 1"),
     ],
     ranks.memory_grows: [

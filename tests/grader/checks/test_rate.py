@@ -22,26 +22,27 @@ def times(*factors, until_8):
 
 
 LONGER = [ONE * (1 + (step + 1) / 20) for step in range(8)]
-TOO_LITTLE = times(1, 1.1, 1.2, 1.3, until_8=2)
 WARM_UPS = [
-    (times(0.5, 0.7, 0.9, until_8=1), "the learning rate begins at 0.005, which is less than that of one process."),
-    (times(until_8=2), "the learning rate begins at 0.02."),
-    (times(*[1] * 4, until_8=2), "the learning rate stays at 0.01 from batch 1 to batch 4."),
-    (times(until_8=1), "the learning rate stays at 0.01 from batch 1 to batch 4."),
-    (times(1, 1.1, 1.8, until_8=2), "the learning rate jumps from 0.011 to 0.018 in epoch 1."),
-    (times(1, 1.2, 1.1, until_8=2), "the learning rate falls from 0.012 to 0.011 in epoch 1."),
-    (times(1, 1.5, 2, 2.5, until_8=2), "the learning rate reaches 0.025 in epoch 1."),
-    (times(1.5, until_8=2), "the learning rate is 0.02 in epoch 1 already."),
-    (TOO_LITTLE, "the learning rate has reached 0.013 at the end of epoch 1, and then jumps to 0.02."),
-    (times(1, 1.1, 1.2, until_8=1.3), "the learning rate has reached 0.013 at the end of epoch 1. Expected"),
-    (LONGER, "reached 0.012 at the end of epoch 1. Expected: growth with every batch, from about 0.01 to 0.02 in 1 ep"),
+    times(0.5, 0.7, 0.9, until_8=1),
+    times(until_8=2),
+    times(*[1] * 4, until_8=2),
+    times(until_8=1),
+    times(1, 1.1, 1.8, until_8=2),
+    times(1, 1.2, 1.1, until_8=2),
+    times(1, 1.5, 2, 2.5, until_8=2),
+    times(1.5, until_8=2),
+    times(1, 1.1, 1.2, 1.3, until_8=2),
+    times(1, 1.1, 1.2, until_8=1.3),
+    LONGER,
 ]
 WRONG = {
     rate.full_rate: [
         (of_rates("two-hosts", [ONE] * 8), FULL_LR, "at rate 0.01 after the warm-up, in epoch 2. Expected: 0.02"),
         (of_rates("two-hosts", [*RISING, *[ONE] * 4], 1), SCHEDULE, "Rank 1 (two-hosts)"),
     ],
-    rate.warm_up: [(of_rates("two-hosts", rates), WARM_UP, words) for rates, words in WARM_UPS],
+    rate.warm_up: [
+        (of_rates("two-hosts", rates), WARM_UP, ", ".join(f"{rate:g}" for rate in rates[:5])) for rates in WARM_UPS
+    ],
     rate.schedule: [
         (of("two-hosts", 1, schedule=dict.fromkeys(LATER, TWO)), SCHEDULE, "0.02 in epoch 31, as in epoch 30."),
         (of_rates("resumed", RISING), SCHEDULE, "trains at a learning rate of 0.0125 in epoch 11. Expected: 0.03."),

@@ -51,7 +51,7 @@ WRONG = {
         (OTHER_WRITES, line("SaveCheckpoint())"), "Rank 1 (two-hosts) writes checkpoint-1.partial."),
     ],
     resume.goes_on: [
-        (begin(NEWEST, 0), COUNTS, "rank 0 begins with epoch 11, rank 1 begins with epoch 1 and rank 2"),
+        (begin(NEWEST, 0), COUNTS, "begins with epoch 11 on rank 0, epoch 1 on rank 1 and epoch 1 on rank 2"),
         (begin(NEWEST, 0), COUNTS, "Rank 0's newest checkpoint is that after epoch 10. Expected: epoch 11"),
         (begin(9, 9), COUNTS, "As text, 9 sorts after 10; and the file written last need not be the newest."),
         (begin(NEWEST, NEWEST + 1), COUNTS, "Rank 1's host has a file of that name, checkpoint-11.h5, of another run."),

@@ -58,7 +58,7 @@ WRONG = {
         (of(FIRST, 1, copied=3, fits=[]), 1, "Rank 1 (two-hosts) copies 3 of 20 files."),
     ],
     staging.reads_copy: [
-        (of(SECOND, 1, cached=3), 2, "Rank 1 (three-ranks) begins to read when its host's --cache-dir holds 3 of 20"),
+        (of(SECOND, 1, cached=3), 2, "Rank 1 (three-ranks) begins to read when --cache-dir on its host holds 3 of 20"),
         (of(FIRST, 1, read_in_training=7), 3, "Rank 1 (two-hosts) reads 7 files of --data-url while it trains."),
         (EARLY, 7, "Rank 1 (three-ranks) does not wait until the data are on its host"),
     ],

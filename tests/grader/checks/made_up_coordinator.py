@@ -3,8 +3,8 @@
 import copy
 
 from grader.checks import parameter_server as checks
-from grader.terms.facts import Disk, Input, Progress, Save, TaskFacts, TaskFit
 from grader.reading import parsing
+from grader.terms.facts import Disk, Input, Progress, Save, TaskFacts, TaskFit
 from grader.terms.runs import Rank, Runs
 
 SOURCE = parsing.read(

@@ -2,9 +2,9 @@
 
 from grader.checks.multi_worker.batches import HELD_OUT, TRAIN
 from grader.checks.multi_worker.workers import STRATEGY
-from grader.terms.facts import Disk, Progress, Save, TaskFacts, TaskFit, Writer
-from grader.terms.job import BATCH
 from grader.reading import parsing
+from grader.terms.clusters import BATCH
+from grader.terms.facts import Disk, Progress, Save, TaskFacts, TaskFit, Writer
 from grader.terms.runs import Rank, Runs
 
 SCRIPT = parsing.read(
@@ -33,7 +33,7 @@ def newest(name, iterations):
 
 
 def saves(*iterations, folder=CHECKPOINTS):
-    return [Save(f"{folder}/after-{(number - 1) // 12 + 1}", number, progress(number).weights) for number in iterations]
+    return [Save(f"{folder}/after-{(number - 1) // 12 + 1}", number) for number in iterations]
 
 
 def worker(number, size=2, start=0, epochs=2):
@@ -63,8 +63,6 @@ def worker(number, size=2, start=0, epochs=2):
         entered=progress(start),
         begin=progress(start),
         end=progress(end),
-        updates=[progress(number).weights for number in range(start + 1, end + 1)],
-        weights=[progress(start + epoch * steps).weights for epoch in range(1, epochs + 1)],
     )
     periodic = range(start + 5, end, 5)
     facts = TaskFacts(
@@ -106,7 +104,7 @@ def of_fit(number=1, **values):
 
 def named(name):
     """Return a change of the name of the chief's last checkpoint."""
-    last = Save(f"{CHECKPOINTS}/{name}", 24, progress(24).weights)
+    last = Save(f"{CHECKPOINTS}/{name}", 24)
     changes = of_rank(0, left=newest(name, 24)), of_facts(0, saves=[*saves(5, 10, 15, 20), last])
     return lambda found: [change(found) for change in changes]
 

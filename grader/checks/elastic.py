@@ -1,48 +1,52 @@
 """The part of step 20: an elastic training, on hosts of which one dies or joins in the middle of an epoch.
 
-What a verdict rests on is seen from outside, and from the model that the training saves: see grader.watchers.elastic_watcher.
+What a verdict rests on is seen from outside, and from the model that the training saves: see
+grader.watchers.elastic_watcher.
 """
 
 import re
-from collections.abc import Collection
 from itertools import pairwise
 from statistics import median
 
-from grader.checks import ending
-from grader.checks.on_hosts import cluster, of
+from grader.checks import on_hosts
+from grader.checks.on_hosts import of
 from grader.checks.part import Part
 from grader.reading import parsing
 from grader.reading.parsing import Source
-from grader.terms.clusters import Watched
-from grader.terms.findings import Finding, Unclear, Untold
-from grader.terms.report import Outcome
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import ElasticRank, ElasticRuns
 from grader.terms.watched_facts import ElasticFacts, Logged
 
-part = Part("fashion_mnist_elastic.py", ElasticFacts, read=parsing.read)
-
-JOINS = cluster("elastic", "joins", "2 hosts, and a third one joins", 3, reserved=False)
-DIES = cluster("elastic", "dies", "2 hosts with 1 and 2 slots, and the first one, with rank 0, dies", 2)
+JOINS = on_hosts.cluster("elastic_watcher", "joins", "2 hosts, and a third one joins", 3, reserved=False)
+DIES = on_hosts.cluster(
+    "elastic_watcher", "dies", "2 hosts with 1 and 2 slots, and the first one, with rank 0, dies", 2
+)
 
 NEAR = 0.12  # how far a number of uses may be from a whole one
-NO_GRADIENTS = "the ranks exchange no gradients ({})."
-# What the program's log() prints at the end of an epoch, with the rank that its process had at first.
-EPOCH_ENDS = re.compile(r"^\[(\d+)\]<stdout>:Epoch \d+/\d+: loss [\d.]+ in its last step$", re.M)
 LAST = 400  # characters of what was printed last
 ERROR = re.compile(r"\[\d+\]<stderr>:((?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*)")
 
 
-def ended(runs: ElasticRuns, step: int, seconds: float, script: str) -> Outcome:
-    """Return whether the training began; how it ended is for other checks, as a host dies, or joins."""
-    for ran, what in ((of(runs, JOINS), "join"), (of(runs, DIES), "die")):
+def _failure(runs: ElasticRuns) -> Finding | None:
+    """Return why the training did not begin, if so; how it ended is for checks, as a host dies, or joins."""
+    for where, what in ((JOINS, "join"), (DIES, "die")):
+        ran = of(runs, where)
         if ran.facts.happened is None:
             how = "was ended after a while" if ran.ended_for else f"ended with status {ran.exit}"
-            message = f"The ranks exchange no gradients ({ran.cluster}): the training {how}, before a host could "
-            return ending.outcome("failed", step, f"{message}{what}.{_said(ran)}")
-    return ending.outcome("passed", step, "Correct.")
+            return Finding(
+                seen=f"The ranks exchange no gradients ({ran.cluster}): the training {how}, before a host could {what}",
+                expected="the ranks train together",
+                hint=_printed(ran),
+            )
+    return None
 
 
-part.ended = ended
+part = Part(
+    "fashion_mnist_elastic.py",
+    ElasticFacts,
+    read=parsing.read,
+    ended=on_hosts.ends(_failure),
+)
 
 
 @part.check(
@@ -58,22 +62,18 @@ part.ended = ended
 )
 def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """When a host dies, the training continues on the others, and ends with a model."""
-    ran, solution = of(runs, DIES), of(expected, DIES)
+    ran, right = of(runs, DIES), of(expected, DIES)
     what = f"A host died in mid-epoch ({ran.cluster})"
-    if ran.facts.happened is None:
-        return Untold(seen=NO_GRADIENTS.format(ran.cluster))
     ends = source.line_of("train" if source.line_of("HorovodInternalError") else "train_step")
-    failed = _failed(ran, what, source, ends)
-    if failed:
+    if failed := _unseen(ran) or _failed(ran, what, source, ends):
         return failed
-    left = ran.facts.presence[-1:] and [each for each in ran.facts.presence if each.seconds > ran.facts.happened]
-    hosts = {host for each in left for host in each.ranks}
-    if hosts - set(_hosts(solution)):
-        return Unclear(seen=f"{what}. Ranks were then seen on {', '.join(sorted(hosts))}.")
-    last, wanted = (max((each.epoch for each in facts.commits), default=None) for facts in (ran.facts, solution.facts))
+    last, wanted = (max((each.epoch for each in facts.commits), default=None) for facts in (ran.facts, right.facts))
     if last is not None and wanted is not None and last < wanted and median(ran.facts.uses) < wanted + 1 / 2:
-        message = f"{what}, and the training ended in epoch {last + 1}. Expected: it ends after epoch {wanted + 1}."
-        return Finding(seen=message, line=source.line_of("HorovodInternalError", "UnknownError", "train_step"))
+        return Finding(
+            seen=f"{what}, and the training ended in epoch {last + 1}",
+            expected=f"it ends after epoch {wanted + 1}",
+            line=source.line_of("HorovodInternalError", "UnknownError", "train_step"),
+        )
     return None
 
 
@@ -85,29 +85,29 @@ def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Findin
 )
 def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """When a host joins, a rank starts there and trains with the others, before the epoch ends."""
-    ran, solution = of(runs, JOINS), of(expected, JOINS)
-    what = f"A host came in mid-epoch ({ran.cluster})"
-    if ran.facts.happened is None:
-        return Untold(seen=NO_GRADIENTS.format(ran.cluster))
-    if new := _missing(ran, solution):
-        message = f"{what}, and no rank started on {new}. Expected: one, after the next commit."
-        return Finding(seen=message, line=source.line_of("commit", "run"))
-    failed = _failed(ran, what, source, source.line_of("train"))
-    if failed:
+    ran, right = of(runs, JOINS), of(expected, JOINS)
+    what = f"A host joined in mid-epoch ({ran.cluster})"
+    if nothing := _unseen(ran):
+        return nothing
+    hosts, wanted = (dict.fromkeys(host for each in of.facts.presence for host in each.ranks) for of in (ran, right))
+    if new := next((host for host in wanted if host not in hosts), None):
+        seen = f"{what}, and no rank started on {new}"
+        return Finding(seen=seen, expected="one, after the next commit", line=source.line_of("commit", "run"))
+    if failed := _failed(ran, what, source, source.line_of("train")):
         return failed
-    if ran.facts.received < solution.facts.received / 2:
-        megabytes = [facts.received / 1e6 for facts in (ran.facts, solution.facts)]
-        message = (
-            f"{what}. After that, {megabytes[0]:.0f} MB arrived at the first host. Expected: {megabytes[1]:.0f} MB"
-        )
+    if ran.facts.received < right.facts.received / 2:
         return Finding(
-            seen=f"{message}, with the gradients of all ranks.", line=source.line_of("DistributedGradientTape")
+            seen=f"{what}. After that, {ran.facts.received / 1e6:.0f} MB arrived at the first host",
+            expected=f"{right.facts.received / 1e6:.0f} MB, with the gradients of all ranks",
+            line=source.line_of("DistributedGradientTape"),
         )
     if ran.facts.astray > len(ran.facts.uses) // 50:
-        message = f"{ran.facts.astray} of {len(ran.facts.uses)} images moved the weights in other directions than the "
-        message += f"gradients of rank 0's weights say ({ran.cluster}): a rank trains with weights of its own. "
-        message += "Expected: all begin with those of rank 0, also without --weights."
-        return Finding(seen=message, line=source.line_of("TensorFlowKerasState", "train_step"))
+        return Finding(
+            seen=f"{ran.facts.astray} of {len(ran.facts.uses)} images moved the weights in other directions than the "
+            f"gradients of rank 0's weights say ({ran.cluster}): a rank trains with weights of its own",
+            expected="all ranks begin with those of rank 0, also without --weights",
+            line=source.line_of("TensorFlowKerasState", "train_step"),
+        )
     return None
 
 
@@ -120,15 +120,16 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
 )
 def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """The learning rate follows the number of ranks."""
-    for ran in _trained(runs):
+    for ran, right in _trained(runs, expected):
         odd = [times for times in ran.facts.uses if abs(times - round(times)) > NEAR]
         if len(odd) > len(ran.facts.uses) // 50:
-            message = f"{len(odd)} of {len(ran.facts.uses)} images moved the weights {median(odd):.2f} times as far as "
-            message += (
-                f"a use at --base-lr does ({ran.cluster}). Expected: {_epochs(expected, ran)} times, once per epoch, "
+            return Finding(
+                seen=f"{len(odd)} of {len(ran.facts.uses)} images moved the weights {median(odd):.2f} times as far as "
+                f"a use at --base-lr does ({ran.cluster})",
+                expected=f"{_epochs(right)} times, once per epoch, with --momentum, and at a learning rate of "
+                "--base-lr multiplied by the current number of ranks",
+                line=source.line_of("learning_rate", "base_lr"),
             )
-            message += "with --momentum, and at a learning rate of --base-lr multiplied by the current number of ranks."
-            return Finding(seen=message, line=source.line_of("learning_rate", "base_lr"))
     return None
 
 
@@ -141,13 +142,16 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
 )
 def once(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """Each image is used once per epoch: none is left out, and none is counted twice."""
-    for ran in _trained(runs):
-        epochs = _epochs(expected, ran)
+    for ran, right in _trained(runs, expected):
+        epochs = _epochs(right)
         more, less = ([each for each in ran.facts.uses if sign * (each - epochs) > 1 / 2] for sign in (1, -1))
         if more or less:
-            message = f"In {epochs} epochs, {len(more)} of {len(ran.facts.uses)} images were used more than {epochs} "
-            message += f"times, and {len(less)} less often ({ran.cluster}). Expected: each of them once per epoch."
-            return Finding(seen=message, line=source.line_of("permutation", "seen"))
+            return Finding(
+                seen=f"In {epochs} epochs, {len(more)} of {len(ran.facts.uses)} images were used more than {epochs} "
+                f"times, and {len(less)} less often ({ran.cluster})",
+                expected="each of them once per epoch",
+                line=source.line_of("permutation", "seen"),
+            )
     return None
 
 
@@ -163,50 +167,35 @@ def once(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
 )
 def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """The training commits after every --commit-steps steps and at the end of an epoch, and logs it."""
-    for ran in _trained(runs):
-        found = [(each.epoch, each.seen) for each in ran.facts.commits]
-        solution = [(each.epoch, each.seen) for each in of(expected, _cluster(ran)).facts.commits]
-        line = source.line_of("commit", "log")
-        if len(found) < len(solution) * 2 / 3:
-            message = f"commits.csv has {len(found)} lines ({ran.cluster}). Expected: some {len(solution)}, one after "
-            return Finding(seen=f"{message}every --commit-steps steps and at the end of an epoch.", line=line)
-        rank = next((rank for rank in EPOCH_ENDS.findall(ran.stdout) if rank != "0"), None)
-        if rank and ran is of(runs, JOINS):  # where rank 0 is the same process all the time
-            message = (
-                f"Rank {rank} logs commits ({ran.cluster}). Expected: rank 0 logs each of them, and no other rank."
-            )
-            return Finding(seen=message, line=line)
-        again = [second for first, second in pairwise(found) if second <= first]
-        if len(again) > 1:  # one may be logged twice, if rank 0 is lost right after it
-            epoch, seen = again[0]
-            message = (
-                f"commits.csv has a line of epoch {epoch + 1} after {seen} images where it had got that far before "
-            )
-            return Finding(
-                seen=f"{message}({ran.cluster}). Expected: each commit once, logged by rank 0 alone.", line=line
-            )
-        if len(found) > len(solution) * 3 / 2:
-            message = f"commits.csv has {len(found)} lines ({ran.cluster}). Expected: some {len(solution)}, one for "
-            return Finding(seen=f"{message}each commit, and none for the other steps.", line=line)
-        logged = of(expected, _cluster(ran)).facts.logged
-        if ran.facts.logged < logged - 1:
-            message = f"commits.csv had {ran.facts.logged} lines when a host "
-            message += f"{'died' if ran is of(runs, DIES) else 'came'} ({ran.cluster}). Expected: some {logged}, each "
-            return Finding(seen=f"{message}from before its commit.", line=line)
-        if ran is of(runs, DIES) and (back := _gone_back(found)):
-            message = f"A host died ({ran.cluster}), and the next line of commits.csv is of epoch {back[0] + 1} after "
-            message += f"{back[1]} images, where it had got further two lines before. Expected: the training continues "
-            return Finding(seen=f"{message}from the last commit.", line=line)
-        if ran is of(runs, JOINS) and (late := _unlogged(ran, of(expected, JOINS))):
-            message = (
-                f"commits.csv has no line for a commit of epoch {late.epoch + 1}, before the one after {late.seen} "
-            )
-            message += f"images ({ran.cluster}). Expected: one for each, also for that in which a host joins."
-            return Finding(seen=message, line=line)
-        ends = {place for place in solution if place[1] == max(seen for _, seen in solution)}
-        if not ends <= set(found):
-            message = f"commits.csv has no commit at the end of {len(ends - set(found))} epochs ({ran.cluster})."
-            return Finding(seen=f"{message} Expected: one at the end of each.", line=line)
+    for ran, right in _trained(runs, expected):
+        if found := _wrong_log(ran, right):
+            seen, should = found
+            return Finding(seen=f"{seen} ({ran.cluster})", expected=should, line=source.line_of("commit", "log"))
+    return None
+
+
+def _wrong_log(ran: ElasticRank, right: ElasticRank) -> tuple[str, str] | None:
+    """Return what was seen in commits.csv and what was expected, where these are not the commits that are asked for."""
+    found, wanted = ([(each.epoch, each.seen) for each in run.facts.commits] for run in (ran, right))
+    again = [second for first, second in pairwise(found) if second <= first]
+    if len(again) > 1:  # one may be logged twice, if rank 0 is lost right after it
+        epoch, seen = again[0]
+        line = f"commits.csv has a line of epoch {epoch + 1} after {seen} images where it had got that far before"
+        return line, "each commit once, logged by rank 0 alone"
+    if not len(wanted) * 2 / 3 <= len(found) <= len(wanted) * 3 / 2:
+        often = "one after every --commit-steps steps and at the end of an epoch, and none for the other steps"
+        return f"commits.csv has {len(found)} lines", f"some {len(wanted)}, {often}"
+    if back := _gone_back(found):
+        line = f"After a host died, commits.csv has a line of epoch {back[0] + 1} after {back[1]} images"
+        return f"{line}, where it had got further two lines before", "the training continues from the last commit"
+    if late := _unlogged(ran, right):
+        line = (
+            f"commits.csv has no line for a commit of epoch {late.epoch + 1}, before the one after {late.seen} images"
+        )
+        return line, "one for each, also for that in which a host joins"
+    missing = {place for place in wanted if place[1] == max(seen for _, seen in wanted)} - set(found)
+    if missing:
+        return f"commits.csv has no commit at the end of {len(missing)} epochs", "one at the end of each"
     return None
 
 
@@ -219,10 +208,15 @@ def _gone_back(places: list[tuple[int, int]]) -> tuple[int, int] | None:
     return next((third for first, _, third in zip(places, places[1:], places[2:], strict=False) if third < first), None)
 
 
-def _unlogged(ran: ElasticRank, solution: ElasticRank) -> Logged | None:
-    """Return the first line before which more images were seen than the solution sees with as many ranks."""
+def _unlogged(ran: ElasticRank, right: ElasticRank) -> Logged | None:
+    """Return the first line before which more images were seen than the solution sees with as many ranks.
+
+    Only where a host joins: where one dies, rank 0 may be lost between a line and its commit.
+    """
+    if ran.cluster != JOINS.description:
+        return None
     most: dict[int, int] = {}
-    for each, images in _between(solution):
+    for each, images in _between(right):
         most[each.ranks] = max(images, most.get(each.ranks, 0))
     return next((each for each, images in _between(ran) if images > most.get(each.ranks, images)), None)
 
@@ -233,56 +227,41 @@ def _between(ran: ElasticRank) -> list[tuple[Logged, int]]:
     return [(each, each.seen - (before.seen if before.epoch == each.epoch else 0)) for before, each in pairs]
 
 
+def _unseen(ran: ElasticRank) -> Finding | None:
+    """Return why there is nothing to see, where no training began."""
+    return Untold(seen=f"the ranks exchange no gradients ({ran.cluster})") if ran.facts.happened is None else None
+
+
 def _failed(ran: ElasticRank, what: str, source: Source, ends: int | None) -> Finding | None:
     """Return why a training has left no model, if so; the line is where an error ends it."""
-    said = _said(ran)
+    later = f"{ran.facts.seconds - (ran.facts.happened or 0):.0f} s later"
     if ran.ended_for:
-        return Finding(seen=f"{what}, and the training did not end: it was ended {_later(ran)} later.{said}")
+        seen = f"{what}, and the training did not end: it was ended {later}"
+        return Finding(seen=seen, expected="it continues, and ends", hint=_printed(ran))
     if ran.exit:
-        message = f"{what}, and the training ended with status {ran.exit}, {_later(ran)} later. Expected: it continues."
-        return Finding(seen=message + said, line=ends)
+        seen = f"{what}, and the training ended with status {ran.exit}, {later}"
+        return Finding(seen=seen, expected="it continues", hint=_printed(ran), line=ends)
     if not ran.facts.uses:
-        message = (
-            f"{what}, and the training ended without a model that can be read. Expected: model.keras in --log-dir."
-        )
-        return Finding(seen=message, line=source.line_of("save"))
+        seen = f"{what}, and the training ended without a model that can be read"
+        return Finding(seen=seen, expected="model.keras in --log-dir", line=source.line_of("save"))
     return None
 
 
-def _said(ran: ElasticRank) -> str:
-    """Return an error of Python's that a rank printed, or else the end of what was printed, as a sentence.
+def _printed(ran: ElasticRank) -> str:
+    """Return an error of Python's that a rank printed, or else the end of what was printed, as a hint.
 
     It is the first one where the training never began, and the last one where it continued before.
     """
     errors = ERROR.findall(ran.stdout)
     text = errors[0 if ran.facts.happened is None else -1] if errors else ran.stdout.strip()
-    return f" It printed: {text[-LAST:]}" if text else ""
+    return f"It printed: {text[-LAST:]}" if text else ""
 
 
-def _later(ran: ElasticRank) -> str:
-    """Return how long after the event a training ended."""
-    return f"{ran.facts.seconds - (ran.facts.happened or 0):.0f} s"
+def _trained(runs: ElasticRuns, expected: ElasticRuns) -> list[tuple[ElasticRank, ElasticRank]]:
+    """Return the trainings that have left a model, each with the solution's."""
+    return [(of(runs, where), of(expected, where)) for where in (JOINS, DIES) if of(runs, where).facts.uses]
 
 
-def _missing(ran: ElasticRank, solution: ElasticRank) -> str | None:
-    """Return a host on which the solution has ranks and this training has none."""
-    return next((host for host in _hosts(solution) if host not in _hosts(ran)), None)
-
-
-def _hosts(ran: ElasticRank) -> Collection[str]:
-    """Return the hosts on which ranks were seen, in the order in which they were."""
-    return list(dict.fromkeys(host for each in ran.facts.presence for host in each.ranks))
-
-
-def _trained(runs: ElasticRuns) -> list[ElasticRank]:
-    """Return the trainings that have left a model."""
-    return [ran for ran in (of(runs, JOINS), of(runs, DIES)) if ran.facts.uses]
-
-
-def _cluster(ran: ElasticRank) -> Watched:
-    return JOINS if ran.cluster == JOINS.description else DIES
-
-
-def _epochs(expected: ElasticRuns, ran: ElasticRank) -> int:
-    """Return how often the solution uses an image where a training ran."""
-    return round(median(of(expected, _cluster(ran)).facts.uses))
+def _epochs(right: ElasticRank) -> int:
+    """Return how often the solution uses an image."""
+    return round(median(right.facts.uses))

@@ -12,7 +12,7 @@ from grader.checks.part import Part
 from grader.reading.parsing import Source
 from grader.terms.clusters import Fresh, Resumed, TaskSpec, flags
 from grader.terms.facts import ARGUMENTS, TaskFacts
-from grader.terms.findings import Finding
+from grader.terms.findings import Finding, counted
 from grader.terms.runs import TaskRank, TaskRuns
 
 part = Part(
@@ -50,6 +50,7 @@ LATE = Resumed(
 ROLES = tasks.roles("chief", "worker", "ps", arguments=mobilenet(CHECKPOINTS))
 
 ROUNDING = 1e-6  # relative: a checkpoint has the very weights
+CURVE = "a curve of the evaluations"
 ENDS = "max_evaluations", "SidecarEvaluator", "evaluate"  # what says when an evaluator ends
 
 
@@ -101,31 +102,37 @@ def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     rank = _own(runs)
     line = rank.facts.lines.get("evaluate") or rank.facts.lines.get("wait") or source.line_of(*ENDS)
     if rank.error and "no checkpoint" in rank.causes:
-        message = f"{rank.where} ends because there is no checkpoint yet. Expected: it waits for them."
-        return Finding(seen=message, line=rank.error_line or line, explains=True)
+        seen, line = f"{rank.where} ends because there is no checkpoint yet", rank.error_line or line
+        return Finding(seen=seen, expected="it waits for them", line=line, explains=True)
     if not rank.facts.evaluations:
         if (rank.error and "wait" not in rank.facts.order) or rank.ended_for or "exit" in rank.facts.lines:
             return _nothing(rank)
         if "wait" not in rank.facts.order:
-            message = f"{rank.where} evaluates nothing. Expected: each checkpoint, as it appears."
-            return Finding(seen=message, line=line, explains=True)
-        message = f"{rank.where} waits and finds no checkpoint. Expected: it finds the {CHECKPOINTS} that the training "
-        return Finding(seen=f"{message}saves in checkpoints, below --log-dir.", line=line, explains=True)
-    seen = {_number(rank, weights) for weights in rank.facts.evaluations} - {None}
-    if not seen and rank.facts.checkpoints:
-        message = f"{rank.where} evaluates, but not the weights of any checkpoint. Expected: it loads each checkpoint."
-        return Finding(seen=message, line=line)
-    if seen == {CHECKPOINTS}:
-        message = f"{rank.where} evaluates only the last of {CHECKPOINTS} checkpoints. Expected: each as it appears."
-        return Finding(seen=message, line=line)
-    if rank.facts.newest and rank.facts.newest[0] >= CHECKPOINTS:  # the training waits for each evaluation
-        message = f"{rank.where} evaluates its first checkpoint when all {CHECKPOINTS} are there, though there was "
-        return Finding(seen=f"{message}time. Expected: each as it appears.", line=line)
-    left_out = sorted(set(range(1, CHECKPOINTS)) - seen) if CHECKPOINTS in seen else []  # see ends(), too
-    if left_out and not (rank.error or rank.ended_for):  # the training waits for each evaluation
-        message = f"{rank.where} does not evaluate checkpoint {left_out[0]} of {CHECKPOINTS}, though there was time. "
-        return Finding(seen=f"{message}Expected: each as it appears.", line=line)
-    return None
+            seen = f"{rank.where} evaluates nothing"
+            return Finding(seen=seen, expected="each checkpoint, as it appears", line=line, explains=True)
+        return Finding(
+            seen=f"{rank.where} waits and finds no checkpoint",
+            expected=f"it finds the {CHECKPOINTS} that the training saves in checkpoints, below --log-dir",
+            line=line,
+            explains=True,
+        )
+    numbers = sorted({number for weights in rank.facts.evaluations if (number := _number(rank, weights))})
+    if not numbers and rank.facts.checkpoints:
+        seen = f"{rank.where} evaluates, but not the weights of any checkpoint"
+        return Finding(seen=seen, expected="it loads each checkpoint", line=line)
+    what = ""
+    if numbers == [CHECKPOINTS]:
+        what = f"only the last of {CHECKPOINTS} checkpoints"
+    elif rank.facts.newest and rank.facts.newest[0] >= CHECKPOINTS:
+        what = f"its first checkpoint when all {CHECKPOINTS} are there"
+    elif (
+        CHECKPOINTS in numbers and len(numbers) < CHECKPOINTS and not (rank.error or rank.ended_for)
+    ):  # see ends(), too
+        what = f"checkpoints {' and '.join(map(str, numbers))} of {CHECKPOINTS}"
+    if not what:
+        return None
+    seen = f"{rank.where} evaluates {what}, though there was time for each"  # the training waits for each evaluation
+    return Finding(seen=seen, expected="each checkpoint, as it appears", line=line)
 
 
 @part.check(
@@ -143,14 +150,14 @@ def ends(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         return _nothing(rank)
     given = f"{rank.where} has --epochs {CHECKPOINTS} and no --max-evaluations."
     if "wait" in rank.facts.order or rank.ended_for:
-        message = f"{given} It does not end after checkpoint {CHECKPOINTS}. Expected: it ends by itself then."
-        return Finding(seen=message, line=line, explains=True)
+        seen = f"{given} It does not end after checkpoint {CHECKPOINTS}"
+        return Finding(seen=seen, expected="it ends by itself then", line=line, explains=True)
     if rank.error:
         return tasks.untold(rank, "fails")
     last = _number(rank, rank.facts.evaluations[-1])
     if last != CHECKPOINTS:
         after = f"after checkpoint {last}" if last else "after weights that are in no checkpoint"
-        return Finding(seen=f"{given} It ends {after}. Expected: after checkpoint {CHECKPOINTS}.", line=line)
+        return Finding(seen=f"{given} It ends {after}", expected=f"after checkpoint {CHECKPOINTS}", line=line)
     return None
 
 
@@ -167,10 +174,13 @@ def number(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     if finding or not rank:
         return finding
     if "wait" in rank.facts.order or rank.ended_for:
-        times = tasks.counted(len(rank.facts.evaluations), "evaluation")
-        message = f"{rank.where}, when {CHECKPOINTS} checkpoints are there already, waits after {times}, with --epochs "
-        expects = "Expected: it ends after the checkpoint with that number, however many it has skipped."
-        return Finding(seen=f"{message}{CHECKPOINTS}. {expects}", line=source.line_of(*ENDS))
+        times = counted(len(rank.facts.evaluations), "evaluation")
+        return Finding(
+            seen=f"{rank.where}, when {CHECKPOINTS} checkpoints are there already, waits after {times}, with --epochs "
+            f"{CHECKPOINTS}",
+            expected="it ends after the checkpoint with that number, however many it has skipped",
+            line=source.line_of(*ENDS),
+        )
     return None
 
 
@@ -190,14 +200,14 @@ def flag(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         if other and "wait" in other.facts.order and not _own(runs).error:
             return tasks.untold(rank, "ends by no checkpoint's number")
         given = f"--max-evaluations {LAST} and --epochs {MORE}"
-        message = f"{rank.where}, with {given}, does not end after checkpoint {CHECKPOINTS}. Expected: it ends then."
-        return Finding(seen=message, line=source.line_of(*ENDS))
+        seen = f"{rank.where}, with {given}, does not end after checkpoint {CHECKPOINTS}"
+        return Finding(seen=seen, expected="it ends then", line=source.line_of(*ENDS))
     rank, finding = _late(runs, 2, source)
     if finding or not rank:
         return finding
     if "wait" not in rank.facts.order and not rank.ended_for:
-        message = f"{rank.where}, with --max-evaluations {BEYOND}, ends after checkpoint {CHECKPOINTS}. Expected: it "
-        return Finding(seen=f"{message}waits for one with that number.", line=source.line_of(*ENDS))
+        seen = f"{rank.where}, with --max-evaluations {BEYOND}, ends after checkpoint {CHECKPOINTS}"
+        return Finding(seen=seen, expected="it waits for one with that number", line=source.line_of(*ENDS))
     return None
 
 
@@ -215,11 +225,11 @@ def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     should = sorted(right.facts.evaluated[0])
     for seen in rank.facts.evaluated[:-1] if rank.error else rank.facts.evaluated:  # an error may have cut the last off
         if sorted(seen) != should:
-            found, times = len(set(seen) & set(should)), tasks.counted(len(seen), "image")
+            found, times = len(set(seen) & set(should)), counted(len(seen), "image")
             others = f", {found} of them validation images" if found < len(set(seen)) else ""
             return Finding(
-                seen=f"{rank.where}: an evaluation is over {times}{others}. Expected: the {len(should)} validation images, "
-                "each of them once.",
+                seen=f"{rank.where}: an evaluation is over {times}{others}",
+                expected=f"the {len(should)} validation images, each of them once",
                 line=source.line_of("steps", "take", "images"),
             )
     return None
@@ -237,21 +247,13 @@ def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     if not rank.facts.evaluations:
         return _nothing(rank)
     if not rank.facts.logs:
-        message = f"{rank.where} evaluates, and TensorBoard's callback writes no logs below --log-dir. Expected: a "
-        return Finding(seen=f"{message}curve of the evaluations.", line=source.line_of("SidecarEvaluator", "callbacks"))
+        seen = f"{rank.where} evaluates, and TensorBoard's callback writes no logs below --log-dir"
+        return Finding(seen=seen, expected=CURVE, line=source.line_of("SidecarEvaluator", "callbacks"))
     made = len(rank.facts.evaluations) - bool(rank.error)  # an error may have cut the last one off
     if rank.facts.points < made:
-        evaluations = tasks.counted(made, "evaluation")
-        message = f"{rank.where}: {evaluations}, and {tasks.counted(rank.facts.points, 'value')} in TensorBoard's logs."
-        return Finding(seen=f"{message} Expected: a curve of the evaluations.", line=source.line_of("callbacks"))
-    numbers = [_number(rank, weights) for weights in rank.facts.evaluations]
-    shown = {number for number, has_board in zip(numbers, rank.facts.shown, strict=False) if has_board}
-    lacking = sorted({number for number in numbers if number} - shown)
-    if shown and lacking:
-        message = (
-            f"{rank.where} evaluates checkpoint {lacking[0]} without TensorBoard's callback. Expected: each with it."
-        )
-        return Finding(seen=message, line=source.line_of("callbacks"))
+        evaluations = counted(made, "evaluation")
+        seen = f"{rank.where}: {evaluations}, and {counted(rank.facts.points, 'value')} in TensorBoard's logs"
+        return Finding(seen=seen, expected=CURVE, line=source.line_of("callbacks"))
     return None
 
 
@@ -267,16 +269,15 @@ def _late(runs: TaskRuns, place: int, source: Source) -> tuple[TaskRank | None, 
         return None, tasks.untold(own, "was not started again after the training")
     rank = ranks[place]
     if rank.error_kind == ARGUMENTS and own.error_kind != ARGUMENTS:
-        message = f"{rank.where}, with --max-evaluations {LAST}: {rank.error}. Expected: a flag of this name."
-        return None, Finding(seen=message, line=source.line_of("parse_args"))
+        seen, line = f"{rank.where}, with --max-evaluations {LAST}: {rank.error}", source.line_of("parse_args")
+        return None, Finding(seen=seen, expected="a flag of this name", line=line)
     if "wait" in rank.facts.order:
         return rank, None if rank.facts.evaluations else tasks.untold(rank, "evaluates nothing")
     if rank.error and own.error:
         return None, tasks.untold(own, "fails")
     if rank.error:
-        return None, Finding(
-            seen=f"{rank.where} fails: {rank.error}. Expected: it ends by itself.", line=rank.error_line
-        )
+        seen = f"{rank.where} fails: {rank.error}"
+        return None, Finding(seen=seen, expected="it ends by itself", line=rank.error_line)
     if not rank.facts.evaluations:
         return None, tasks.untold(rank, "evaluates nothing")
     return rank, None

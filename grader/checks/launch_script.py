@@ -6,70 +6,56 @@ from outside of it: see grader.watchers.launch_watcher.
 
 from collections import Counter
 
-from grader.checks import ending
-from grader.checks.on_hosts import (
-    DATA,
-    MANAGEMENT,
-    MPIRUN,
-    cluster,
-    invalid,
-    listed,
-    not_staged,
-    of,
-    other_arguments,
-    other_network,
-    said,
-)
+from grader.checks import on_hosts
+from grader.checks.on_hosts import DATA, MANAGEMENT, MPIRUN, listed, of
 from grader.checks.part import Part
 from grader.reading import shell
 from grader.reading.parsing import Source
 from grader.terms.clusters import Watched
 from grader.terms.findings import Finding, Untold
-from grader.terms.report import Outcome
 from grader.terms.runs import LaunchRank, LaunchRuns
 from grader.terms.watched_facts import LaunchFacts
 
-part = Part("launch.sh", LaunchFacts, read=shell.read)
 
-UNEVEN = cluster("launch_script", "uneven", "2 hosts with 1 and 3 slots", 2, reserved=False)
-FAILING = cluster("launch_script", "failing", "2 hosts, on one of which a rank fails", 2)
-UNSHARED = cluster("launch_script", "unshared", "2 hosts, one of which has not mounted the shared folder", 2)
-FULL = cluster("launch_script", "full", "2 hosts, one of which has a full disk", 2)
-CUT = cluster("launch_script", "cut", "2 hosts, one of which loses its cable", 2)
-CUT_FIRST = cluster("launch_script", "cut_first", "2 hosts, of which the other one loses its cable", 2)
+def _cluster(name: str, description: str, reserved: bool = True) -> Watched:
+    return on_hosts.cluster("launch_watcher", name, description, 2, reserved)
+
+
+UNEVEN = _cluster("uneven", "2 hosts with 1 and 3 slots", reserved=False)
+FAILING = _cluster("failing", "2 hosts, on one of which a rank fails")
+UNSHARED = _cluster("unshared", "2 hosts, one of which has not mounted the shared folder")
+FULL = _cluster("full", "2 hosts, one of which has a full disk")
+CUT = _cluster("cut", "2 hosts, one of which loses its cable")
+CUT_FIRST = _cluster("cut_first", "2 hosts, of which the other one loses its cable")
 
 LATEST = 30  # seconds in which a host that is lost has to be noticed
+ANOTHER = "a status other than 0"
 
 
-def ended(runs: LaunchRuns, step: int, seconds: float, script: str) -> Outcome:
-    """Return how the script ended where nothing happens to the hosts."""
+def _failure(runs: LaunchRuns) -> Finding | None:
+    """Return why the script did not run to its end where nothing happens to the hosts, if so."""
     ran = of(runs, UNEVEN)
-    facts = ran.facts
-    refused = invalid(facts.syntax, step)
-    if refused:
-        return refused
-    started = f"{len(facts.ranks)} ranks were started" if facts.ranks else "no rank was started"
+    first, hint = ran.facts.first, on_hosts.printed(ran)
+    started = f"{len(first.ranks)} ranks were started" if first.ranks else "no rank was started"
+    if syntax := on_hosts.invalid(ran.facts):
+        return syntax
     if ran.ended_for == "output":
-        return ending.outcome("failed", step, f"The script prints endlessly ({ran.cluster}).")
+        return Finding(seen=f"The script prints endlessly ({ran.cluster})", expected="it ends by itself")
     if ran.ended_for:
-        met = "exchanged data, and ended" if facts.met else "have not all exchanged data with each other"
-        rest = f", which {met}" if facts.ranks else ""
-        message = f"The script does not end ({ran.cluster}): {started}{rest}.{said(ran)}"
-        return ending.outcome("failed", step, message)
+        met = "exchanged data, and ended" if first.met else "have not all exchanged data with each other"
+        rest = f", which {met}" if first.ranks else ""
+        seen = f"The script does not end ({ran.cluster}): {started}{rest}"
+        return Finding(seen=seen, expected="it ends by itself", hint=hint)
     if ran.exit:
-        message = f"The script ends with status {ran.exit} ({ran.cluster}); {started}. Expected: 0.{said(ran)}"
-        return ending.outcome("failed", step, message)
-    if not facts.ranks:
-        return ending.outcome("failed", step, f"The script ends without starting a rank ({ran.cluster}).{said(ran)}")
-    return ending.outcome("passed", step, "Correct.")
+        seen = f"The script ends with status {ran.exit} ({ran.cluster}); {started}"
+        return Finding(seen=seen, expected="status 0", hint=hint)
+    if not first.ranks:
+        seen = f"The script ends without starting a rank ({ran.cluster})"
+        return Finding(seen=seen, expected="one rank per slot", hint=hint)
+    return None
 
 
-part.ended = ended
-
-
-def _no_rank(ran: LaunchRank) -> Finding | None:
-    """Return why there is nothing to see, where a script started no rank."""
-    return None if ran.facts.ranks else Untold(seen=f"no rank was started ({ran.cluster}).")
+part = Part("launch.sh", LaunchFacts, read=shell.read, ended=on_hosts.ends(_failure))
 
 
 @part.check(
@@ -81,19 +67,7 @@ def _no_rank(ran: LaunchRank) -> Finding | None:
 )
 def ranks(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """On each host, as many ranks are started as the hostfile says."""
-    ran = of(runs, UNEVEN)
-    nothing = _no_rank(ran)
-    if nothing:
-        return nothing
-    found, wanted = (Counter(rank.host for rank in of(each, UNEVEN).facts.ranks) for each in (runs, expected))
-    if found != wanted:
-        where = listed(found)
-        message = f"Ranks were started on these hosts ({ran.cluster}): {where}. Expected: {listed(wanted)}."
-        return Finding(seen=message, line=source.line_of(*MPIRUN))
-    if not ran.facts.met:
-        message = f"{len(ran.facts.ranks)} ranks were started, and never exchanged data with each other."
-        return Finding(seen=f"{message} Expected: one job of all ranks.", line=source.line_of(*MPIRUN))
-    return None
+    return on_hosts.wrong_ranks(of(runs, UNEVEN), of(expected, UNEVEN), source.line_of(*MPIRUN))
 
 
 @part.check(
@@ -104,10 +78,7 @@ def ranks(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | N
 )
 def arguments(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """Each rank has the arguments that the script was given for the program."""
-    ran = of(runs, UNEVEN)
-    line = source.line_of("program", *MPIRUN)
-    odd = other_arguments(ran.facts.ranks, of(expected, UNEVEN).facts.ranks, line)
-    return odd or _no_rank(ran)
+    return on_hosts.other_arguments(of(runs, UNEVEN), of(expected, UNEVEN), source.line_of("program", *MPIRUN))
 
 
 @part.check(
@@ -119,14 +90,18 @@ def arguments(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding
 def variables(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """The variables RUN and SEED reach every rank, on all hosts."""
     ran = of(runs, UNEVEN)
-    wanted = of(expected, UNEVEN).facts.ranks[0].variables
-    for rank in ran.facts.ranks:
-        for name, value in rank.variables.items():
+    wanted = of(expected, UNEVEN).facts.first.ranks[0].variables
+    for rank in ran.facts.first.ranks:
+        for name in ("RUN", "SEED"):
+            value = rank.variables.get(name)
             if value != wanted[name]:
                 has = "does not have" if value is None else f"has '{value}' in"
-                message = f"A rank on {rank.host} {has} the variable {name}. Expected: '{wanted[name]}'."
-                return Finding(seen=message, line=source.line_of(name, *MPIRUN))
-    return _no_rank(ran)
+                return Finding(
+                    seen=f"A rank on {rank.host} {has} the variable {name}",
+                    expected=f"'{wanted[name]}'",
+                    line=source.line_of(name, *MPIRUN),
+                )
+    return on_hosts.unseen(ran)
 
 
 @part.check(
@@ -137,15 +112,10 @@ def variables(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding
 )
 def network(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """Tensors travel over the network that DATA_NETWORK names."""
-    for where, networks in ((UNEVEN, (DATA, MANAGEMENT)), (FAILING, (MANAGEMENT, DATA))):
-        ran, sent = of(runs, where), of(expected, where).facts.received
-        if not ran.facts.met:
-            message = f"the ranks never exchanged data ({ran.cluster})."
-            return Untold(seen=message, line=source.line_of(*MPIRUN))
-        odd = other_network(ran.facts.received, sent[networks[0]], networks, 1 / 8, "host", ran.cluster)
-        if odd:
-            return Finding(seen=odd, line=source.line_of("btl_tcp_if_include", *MPIRUN))
-    return None
+    line = source.line_of("btl_tcp_if_include", *MPIRUN)
+    return on_hosts.other_network(
+        of(runs, UNEVEN), of(expected, UNEVEN), DATA, MANAGEMENT, line
+    ) or on_hosts.other_network(of(runs, FAILING), of(expected, FAILING), MANAGEMENT, DATA, line)
 
 
 @part.check(
@@ -156,8 +126,7 @@ def network(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding |
 )
 def staged(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """DATA points each rank to a copy of the data on its own host's disk."""
-    ran = of(runs, UNEVEN)
-    return not_staged(ran.facts.ranks, "host", source.line_of("DATA", *MPIRUN)) or _no_rank(ran)
+    return on_hosts.not_staged(of(runs, UNEVEN), source.line_of("DATA", *MPIRUN))
 
 
 @part.check(
@@ -171,18 +140,18 @@ def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Find
     line = source.line_of("cp", "rsync", "scp", *MPIRUN)
     for where, what in ((UNSHARED, "One host does not see the data"), (FULL, "One host has no room for the data")):
         ran = of(runs, where)
-        ranks = Counter(rank.host for rank in ran.facts.ranks)
-        if ranks and all(rank.copied == "own" for rank in ran.facts.ranks):
+        what = f"{what} ({ran.cluster}), and"
+        ranks = Counter(rank.host for rank in ran.facts.first.ranks)
+        if ranks and all(rank.copied == "own" for rank in ran.facts.first.ranks):
             continue  # it sent the data there
         if ranks:
-            message = f"{what} ({ran.cluster}), and ranks were started all the same: {listed(ranks)}."
-            return Finding(seen=f"{message} Expected: none.", line=line)
+            seen = f"{what} ranks were started all the same: {listed(ranks)}"
+            return Finding(seen=seen, expected="none", line=line)
         if ran.ended_for:
-            return Finding(seen=f"{what} ({ran.cluster}), and the script does not end.", line=line)
+            return Finding(seen=f"{what} the script does not end", expected=f"it ends with {ANOTHER}", line=line)
         if not ran.exit:
-            message = f"{what} ({ran.cluster}), and the script ends with status 0. Expected: another status."
-            return Finding(seen=message, line=line)
-    return staged(runs, expected, source) and Untold(seen="Not checked until each host has a copy.")
+            return Finding(seen=f"{what} the script ends with status 0", expected=ANOTHER, line=line)
+    return staged(runs, expected, source) and Untold(seen="not every host has a copy of the data")
 
 
 @part.check(
@@ -194,14 +163,15 @@ def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Find
 def status(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """The script ends with a status other than 0 if a rank fails, and leaves no rank behind."""
     ran = of(runs, FAILING)
-    if not ran.facts.met:
-        return Untold(seen=f"the ranks never exchanged data ({ran.cluster}).")
+    what = f"A rank fails with status 3 ({ran.cluster})"
+    line = source.line_of("wait", *MPIRUN)
+    if nothing := on_hosts.unseen(ran):
+        return nothing
     if ran.ended_for:
-        return Finding(seen=f"A rank fails with status 3, and the script does not end ({ran.cluster}).")
+        return Finding(seen=f"{what}, and the script does not end", expected=f"it ends with {ANOTHER}", line=line)
     if not ran.exit:
-        message = f"A rank fails with status 3, and the script ends with status 0 ({ran.cluster})."
-        return Finding(seen=f"{message} Expected: another status.", line=source.line_of("wait", *MPIRUN))
-    return _left(ran, "A rank fails")
+        return Finding(seen=f"{what}, and the script ends with status 0", expected=ANOTHER, line=line)
+    return _left(ran, what)
 
 
 @part.check(
@@ -220,24 +190,25 @@ def _lost(runs: LaunchRuns, expected: LaunchRuns, source: Source, where: Watched
     ran = of(runs, where)
     gone = of(expected, where).facts.named[-1]
     what = f"The cable of {gone} was pulled"
-    if not ran.facts.met:
-        return Untold(seen=f"the ranks never exchanged data ({ran.cluster}).")
+    if nothing := on_hosts.unseen(ran):
+        return nothing
     line = source.line_of("kill", "timeout", *MPIRUN)
-    if ran.ended_for or ran.facts.seconds is None:
-        message = f"{what}, and the script still runs {LATEST} s later. Expected: it names {gone}, and ends."
-        return Finding(seen=message, line=line)
+    if ran.ended_for:
+        seen = f"{what}, and the script still runs {LATEST} s later"
+        return Finding(seen=seen, expected=f"it prints the name {gone}, and ends", line=line)
     if not ran.exit:
-        return Finding(seen=f"{what}, and the script ends with status 0. Expected: another status.", line=line)
+        return Finding(seen=f"{what}, and the script ends with status 0", expected=ANOTHER, line=line)
     if ran.facts.named != [gone]:
         others = " and ".join(name for name in ran.facts.named if name != gone)
-        printed = f"{others} as well" if gone in ran.facts.named else others or "no host's name"
-        return Finding(seen=f"{what}, and the script prints {printed}. Expected: {gone}, the lost host.", line=line)
+        names = f"{others} as well" if gone in ran.facts.named else others or "no host's name"
+        seen = f"{what}, and the script prints {names}"
+        return Finding(seen=seen, expected=f"{gone}, the lost host", line=line)
     return _left(ran, what)
 
 
 def _left(ran: LaunchRank, what: str) -> Finding | None:
     """Return a Finding where processes are left on hosts after the script has ended."""
-    if not ran.facts.left:
+    if not ran.facts.running:
         return None
-    hosts = " and ".join(ran.facts.left)
-    return Finding(seen=f"{what}, the script ends, and processes still run on {hosts} 5 s later. Expected: none.")
+    seen = f"{what}, the script ends, and processes still run on {' and '.join(ran.facts.running)} 5 s later"
+    return Finding(seen=seen, expected="the script ends all ranks")

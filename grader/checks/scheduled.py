@@ -4,74 +4,55 @@ It is submitted on nodes that it has never seen, and starts a small program of t
 is seen from outside of it: see grader.watchers.job_watcher.
 """
 
+import os
 import re
-from collections import Counter
 from pathlib import Path
 
-from grader.checks import ending
-from grader.checks.on_hosts import (
-    DATA,
-    MANAGEMENT,
-    MPIRUN,
-    cluster,
-    invalid,
-    listed,
-    not_staged,
-    of,
-    other_arguments,
-    other_network,
-    said,
-)
+from grader.checks import on_hosts
+from grader.checks.on_hosts import DATA, MANAGEMENT, MPIRUN, of
 from grader.checks.part import Part
 from grader.reading import shell
 from grader.reading.parsing import Source
-from grader.terms.findings import Finding, Untold
-from grader.terms.report import Outcome
-from grader.terms.runs import JobRank, JobRuns
-from grader.terms.watched_facts import JobFacts, SeenRun
-
-part = Part("job.sbatch", JobFacts, read=shell.read)
-
-STEADY = cluster("slurm_job", "steady", "2 nodes with 2 tasks each", 3, reserved=False)
-FAILING = cluster("slurm_job", "failing", "2 nodes, on one of which a rank fails", 2)
-MOVED = cluster("slurm_job", "moved", "4 nodes, of which one is drained and then one is lost", 4)
-LIMIT = cluster("slurm_job", "limit", "2 nodes, and a time limit that comes", 2)
+from grader.terms.clusters import Watched
+from grader.terms.findings import Finding
+from grader.terms.runs import JobRuns
+from grader.terms.watched_facts import JobFacts, SeenRank
 
 
-def ended(runs: JobRuns, step: int, seconds: float, script: str) -> Outcome:
-    """Return how the job ended where nothing happens to its nodes."""
+def _cluster(name: str, description: str, hosts: int = 2, reserved: bool = True) -> Watched:
+    return on_hosts.cluster("job_watcher", name, description, hosts, reserved)
+
+
+STEADY = _cluster("steady", "2 nodes with 2 tasks each", 3, reserved=False)
+FAILING = _cluster("failing", "2 nodes, on one of which a rank fails")
+MOVED = _cluster("moved", "4 nodes, of which one is drained and then one is lost", 4)
+LIMIT = _cluster("limit", "2 nodes, and a time limit that comes")
+
+
+def _failure(runs: JobRuns) -> Finding | None:
+    """Return why the job did not run to its end where nothing happens to its nodes, if so."""
     ran = of(runs, STEADY)
-    facts = ran.facts
-    refused = invalid(facts.syntax, step)
-    if refused:
-        return refused
-    if facts.refused:
-        return ending.outcome("failed", step, f"Slurm does not take the job: {facts.refused.splitlines()[-1]}")
+    facts, hint = ran.facts, on_hosts.printed(ran)
     ranks = sum(len(run.ranks) for run in facts.runs)
     started = f"{ranks} ranks were started" if ranks else "no rank was started"
+    if syntax := on_hosts.invalid(facts):
+        return syntax
+    if facts.refused:
+        seen = f"Slurm does not take the job: {facts.refused.splitlines()[-1]}"
+        return Finding(seen=seen, expected="sbatch prints the number of a job")
     if ran.ended_for:
-        return ending.outcome("failed", step, f"The job does not end ({ran.cluster}): {started}.{said(ran)}")
+        seen = f"The job does not end ({ran.cluster}): {started}"
+        return Finding(seen=seen, expected="it ends by itself", hint=hint)
     if facts.state != "COMPLETED":
-        message = f"The job ends as {facts.state}, with status {ran.exit} ({ran.cluster}); {started}. Expected: "
-        return ending.outcome("failed", step, f"{message}COMPLETED.{said(ran)}")
+        seen = f"The job ends as {facts.state}, with status {ran.exit} ({ran.cluster}); {started}"
+        return Finding(seen=seen, expected="COMPLETED", hint=hint)
     if not ranks:
-        return ending.outcome("failed", step, f"The job ends without starting a rank ({ran.cluster}).{said(ran)}")
-    return ending.outcome("passed", step, "Correct.")
+        seen = f"The job ends without starting a rank ({ran.cluster})"
+        return Finding(seen=seen, expected="one rank per task", hint=hint)
+    return None
 
 
-part.ended = ended
-
-
-def _first(ran: JobRank) -> SeenRun:
-    """Return the first run of a job."""
-    return ran.facts.runs[0] if ran.facts.runs else SeenRun([])
-
-
-def _not_met(ran: JobRank) -> Finding | None:
-    """Return why there is nothing to see, where not all ranks of the first run have exchanged data."""
-    if _first(ran).met:
-        return None
-    return Untold(seen=f"the ranks never exchanged data ({ran.cluster}).")
+part = Part("job.sbatch", JobFacts, read=shell.read, ended=on_hosts.ends(_failure))
 
 
 @part.check(
@@ -83,20 +64,7 @@ def _not_met(ran: JobRank) -> Finding | None:
 )
 def ranks(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """On each node of the job, as many ranks are started as it has tasks there."""
-    ran = of(runs, STEADY)
-    run, wanted = _first(ran), _first(of(expected, STEADY))
-    if not run.ranks:
-        return Untold(seen=f"no rank was started ({ran.cluster}).")
-    found = Counter(rank.host for rank in run.ranks)
-    each = len(wanted.ranks) // len(wanted.nodes)
-    if found != dict.fromkeys(run.nodes, each):
-        nodes = " and ".join(run.nodes)
-        message = f"The job has {each} tasks on each of {nodes}, and ranks were started so: {listed(found)}."
-        return Finding(seen=f"{message} Expected: {each} on each node.", line=source.line_of(*MPIRUN))
-    if not run.met:
-        message = f"{len(run.ranks)} ranks were started, and never exchanged data with each other."
-        return Finding(seen=f"{message} Expected: one training of all ranks.", line=source.line_of(*MPIRUN))
-    return None
+    return on_hosts.wrong_ranks(of(runs, STEADY), of(expected, STEADY), source.line_of(*MPIRUN))
 
 
 @part.check(
@@ -107,9 +75,7 @@ def ranks(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 )
 def arguments(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """Each rank has the arguments that the script was given for the program."""
-    ran = of(runs, STEADY)
-    line = source.line_of(*MPIRUN)
-    return other_arguments(_first(ran).ranks, _first(of(expected, STEADY)).ranks, line) or _not_met(ran)
+    return on_hosts.other_arguments(of(runs, STEADY), of(expected, STEADY), source.line_of(*MPIRUN))
 
 
 @part.check(
@@ -120,14 +86,10 @@ def arguments(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | Non
 )
 def network(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """Tensors travel over the network that DATA_NETWORK names."""
-    for where, networks in ((STEADY, (DATA, MANAGEMENT)), (FAILING, (MANAGEMENT, DATA))):
-        ran, sent = of(runs, where), of(expected, where).facts.received
-        if not _first(ran).met:
-            return _not_met(ran)
-        odd = other_network(ran.facts.received, sent[networks[0]], networks, 1 / 2, "node", ran.cluster)
-        if odd:
-            return Finding(seen=odd, line=source.line_of("btl_tcp_if_include", *MPIRUN))
-    return None
+    line = source.line_of("btl_tcp_if_include", *MPIRUN)
+    return on_hosts.other_network(
+        of(runs, STEADY), of(expected, STEADY), DATA, MANAGEMENT, line
+    ) or on_hosts.other_network(of(runs, FAILING), of(expected, FAILING), MANAGEMENT, DATA, line)
 
 
 @part.check(
@@ -143,15 +105,12 @@ def network(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 def staged(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """DATA points each rank to a copy on its own node's disk, which is removed at the end."""
     ran = of(runs, STEADY)
-    odd = not_staged(_first(ran).ranks, "node", source.line_of("DATA", *MPIRUN))
-    if odd:
+    if odd := on_hosts.not_staged(ran, source.line_of("DATA", *MPIRUN)):
         return odd
-    if ran.facts.left:
-        nodes = " and ".join(ran.facts.left)
-        return Finding(
-            seen=f"The job has ended, and a copy is still on {nodes}. Expected: none.", line=source.line_of("rm")
-        )
-    return _not_met(ran)
+    if ran.facts.copies:
+        seen = f"The job has ended, and a copy is still on {' and '.join(ran.facts.copies)}"
+        return Finding(seen=seen, expected="none", line=source.line_of("rm"))
+    return None
 
 
 @part.check(
@@ -166,24 +125,28 @@ def checkpoints(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | N
     """CHECKPOINTS names a folder of the job's own, the same for all ranks and in each run."""
     ran = of(runs, STEADY)
     line = source.line_of("CHECKPOINTS", *MPIRUN)
-    ranks = _first(ran).ranks
+    ranks = ran.facts.first.ranks
+    given = Path(_folder(of(expected, STEADY).facts.first.ranks[0])).parent
     for rank in ranks:
-        if not rank.below:
-            place = f"'{rank.checkpoints}'" if rank.checkpoints else "nothing"
-            message = f"On {rank.host}, CHECKPOINTS is {place}. Expected: a folder below the one that was given."
-            return Finding(seen=message, line=line)
-    if len({rank.checkpoints for rank in ranks}) > 1:
-        return Finding(
-            seen="CHECKPOINTS differs from rank to rank. Expected: one folder for all ranks of the job.", line=line
-        )
-    if ranks and ranks[0].checkpoints == ran.facts.other:
-        message = f"CHECKPOINTS is '{ranks[0].checkpoints}' in two jobs. Expected: a folder of each job's own."
-        return Finding(seen=message, line=line)
-    folders = [rank.checkpoints for run in of(runs, MOVED).facts.runs for rank in run.ranks]
+        if not Path(os.path.normpath(_folder(rank))).is_relative_to(given):
+            place = f"'{_folder(rank)}'" if _folder(rank) else "nothing"
+            seen = f"On {rank.host}, CHECKPOINTS is {place}"
+            return Finding(seen=seen, expected=f"a folder below the one that was given, '{given}'", line=line)
+    if len(set(map(_folder, ranks))) > 1:
+        seen = "CHECKPOINTS differs from rank to rank"
+        return Finding(seen=seen, expected="one folder for all ranks of the job", line=line)
+    if ranks and _folder(ranks[0]) == ran.facts.other:
+        seen = f"CHECKPOINTS is '{ran.facts.other}' in two jobs"
+        return Finding(seen=seen, expected="a folder of each job's own", line=line)
+    folders = [_folder(rank) for run in of(runs, MOVED).facts.runs for rank in run.ranks]
     if len(set(folders)) > 1:
-        message = f"CHECKPOINTS is '{folders[0]}' in one run of the job and '{folders[-1]}' in a later one."
-        return Finding(seen=f"{message} Expected: the same folder.", line=line)
-    return _not_met(ran)
+        seen = f"CHECKPOINTS is '{folders[0]}' in one run of the job and '{folders[-1]}' in a later one"
+        return Finding(seen=seen, expected="the same folder", line=line)
+    return on_hosts.unseen(ran)
+
+
+def _folder(rank: SeenRank) -> str:
+    return rank.variables.get("CHECKPOINTS", "")
 
 
 @part.check(
@@ -195,13 +158,12 @@ def checkpoints(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | N
 def status(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """A job whose training fails ends as failed, and is not requeued."""
     ran = of(runs, FAILING)
-    if not _first(ran).met:
-        return _not_met(ran)
-    if ran.ended_for:
-        return Finding(seen=f"A rank fails with status 3, and the job does not end ({ran.cluster}).")
-    if ran.facts.state != "FAILED":
-        message = f"A rank fails with status 3, and the job ends as {ran.facts.state} ({ran.cluster})."
-        return Finding(seen=f"{message} Expected: FAILED.", line=source.line_of("exit", "wait", *MPIRUN))
+    if nothing := on_hosts.unseen(ran):
+        return nothing
+    if ran.ended_for or ran.facts.state != "FAILED":
+        how = "does not end" if ran.ended_for else f"ends as {ran.facts.state}"
+        seen = f"A rank fails with status 3, and the job {how} ({ran.cluster})"
+        return Finding(seen=seen, expected="FAILED", line=source.line_of("exit", "wait", *MPIRUN))
     return None
 
 
@@ -215,7 +177,7 @@ def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """The job has a time limit of one hour."""
     found, wanted = (of(each, STEADY).facts.limit for each in (runs, expected))
     if found != wanted:
-        return Finding(seen=f"The job's time limit is {found}, as Slurm writes it. Expected: {wanted}.")
+        return Finding(seen=f"The job's time limit is {found}, as Slurm writes it", expected=wanted)
     return None
 
 
@@ -229,25 +191,27 @@ def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """A job whose node is drained or lost runs again on other nodes, and finds its checkpoints."""
     ran = of(runs, MOVED)
-    if not _first(ran).met:
-        return _not_met(ran)
+    if nothing := on_hosts.unseen(ran):
+        return nothing
     wanted = of(expected, MOVED).facts.runs
-    what = ["", "a node was drained and the job requeued", "a node was lost"]
+    what = ["", "After a node was drained and the job requeued,", "After a node was lost,"]
     for number in range(1, len(wanted)):
         if len(ran.facts.runs) <= number:
-            message = f"After {what[number]}, the job did not run again; its state is {ran.facts.state}"
-            message += f": the script ended with status {ran.exit}" * (ran.facts.state == "FAILED")
-            return Finding(seen=f"{message}. Expected: it runs again on the other nodes.")
-        run = ran.facts.runs[number]
+            failed = f": the script ended with status {ran.exit}" * (ran.facts.state == "FAILED")
+            seen = f"{what[number]} the job did not run again; its state is {ran.facts.state}{failed}"
+            return Finding(seen=seen, expected="it runs again on the other nodes")
+        run, checkpoints = ran.facts.runs[number], wanted[number].ranks[0].found
         if not run.met:
-            message = f"After {what[number]}, the job started again on {' and '.join(run.nodes)}, and"
-            return Finding(seen=f"{message} its ranks never exchanged data. Expected: one training of all ranks.")
-        if any(not set(wanted[number].ranks[0].found) <= set(rank.found) for rank in run.ranks):
-            message = f"After {what[number]}, the next run finds these checkpoints: {run.ranks[0].found}. Expected: "
-            return Finding(seen=f"{message}{wanted[number].ranks[0].found}.", line=source.line_of("CHECKPOINTS"))
+            seen = (
+                f"{what[number]} the job started again on {' and '.join(run.nodes)}, and its ranks never exchanged data"
+            )
+            return Finding(seen=seen, expected="one training of all ranks")
+        if any(not set(checkpoints) <= set(rank.found) for rank in run.ranks):
+            seen = f"{what[number]} the next run finds these checkpoints: {run.ranks[0].found}"
+            return Finding(seen=seen, expected=f"{checkpoints}", line=source.line_of("CHECKPOINTS"))
     if ran.facts.state != "COMPLETED":
-        message = f"The last run of the job ends as {ran.facts.state} ({ran.cluster}). Expected: COMPLETED."
-        return Finding(seen=message)
+        seen = f"The last run of the job ends as {ran.facts.state} ({ran.cluster})"
+        return Finding(seen=seen, expected="COMPLETED")
     return None
 
 
@@ -266,13 +230,13 @@ def output(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     ran = of(runs, MOVED)
     name = Path(ran.facts.output).name
     if not re.search(rf"(?<!\d){ran.facts.number}(?!\d)", name):
-        message = f"The output of job {ran.facts.number} goes to {name}. Expected: its number in the name, or two jobs "
-        return Finding(seen=f"{message}write to one file.", line=source.line_of("--output"))
+        seen = f"The output of job {ran.facts.number} goes to {name}, and so does that of any other job of the script"
+        return Finding(seen=seen, expected="the job's number in the name", line=source.line_of("--output"))
     wanted = of(expected, MOVED).facts.printed
     if ran.facts.printed != wanted:
         there = " and ".join(str(run + 1) for run in ran.facts.printed) or "none"
-        message = f"The job ran {len(wanted)} times, and at the end its file has the output of these runs: {there}."
-        return Finding(seen=f"{message} Expected: that of all runs.", line=source.line_of("--open-mode", "--output"))
+        seen = f"The job ran {len(wanted)} times, and at the end its file has the output of these runs: {there}"
+        return Finding(seen=seen, expected="that of all runs", line=source.line_of("--open-mode", "--output"))
     return None
 
 
@@ -289,21 +253,19 @@ def output(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 def signal(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """Before its time limit, the job saves a checkpoint, and continues from it in another run."""
     ran = of(runs, LIMIT)
-    if not _first(ran).met:
-        return _not_met(ran)
     line = source.line_of("trap", "--signal")
+    if nothing := on_hosts.unseen(ran):
+        return nothing
     if len(ran.facts.runs) < 2:
-        message = f"The job's time limit was set to two minutes. It did not run again; its state is {ran.facts.state}."
-        return Finding(seen=f"{message} Expected: it is signalled, saves a checkpoint and is requeued.", line=line)
+        seen = f"The job's time limit was set to two minutes. It did not run again; its state is {ran.facts.state}"
+        return Finding(seen=seen, expected="it is signalled, saves a checkpoint and is requeued", line=line)
     run = ran.facts.runs[1]
     if not run.met:
-        message = "After the signal, the job ran again, and its ranks never exchanged data."
-        return Finding(seen=f"{message} Expected: training continues from the checkpoint.", line=line)
-    if not run.ranks[0].asked:
-        message = "The job was requeued before its time limit, and no rank had saved a checkpoint on SIGUSR1."
-        return Finding(
-            seen=f"{message} Expected: the ranks get the signal, and the script waits for their end.", line=line
-        )
+        seen = "After the signal, the job ran again, and its ranks never exchanged data"
+        return Finding(seen=seen, expected="training continues from the checkpoint", line=line)
+    if not set(of(expected, LIMIT).facts.runs[1].ranks[0].found) <= set(run.ranks[0].found):
+        seen = "The job was requeued before its time limit, and no rank had saved a checkpoint on SIGUSR1"
+        return Finding(seen=seen, expected="the ranks get the signal, and the script waits for their end", line=line)
     if ran.facts.state != "COMPLETED":
-        return Finding(seen=f"The last run of the job ends as {ran.facts.state}. Expected: COMPLETED.", line=line)
+        return Finding(seen=f"The last run of the job ends as {ran.facts.state}", expected="COMPLETED", line=line)
     return None

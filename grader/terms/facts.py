@@ -1,7 +1,8 @@
 """What a run leaves behind: one definition for the process that writes it and the one that validates it.
 
 The recorders in grader.sandboxed fill in HorovodFacts or TaskFacts. They run in the process of the script, so all that
-they send is untrusted: grader.terms.runs validates it. What watchers see, from outside of a script, is in grader.terms.watched_facts.
+they send is untrusted: grader.runner.answers validates it. What watchers see, from outside of a script, is in
+grader.terms.watched_facts.
 """
 
 from typing import Annotated, Literal, TypeVar

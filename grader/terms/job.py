@@ -30,7 +30,7 @@ class WatchJob(Struct):
     """A script to run on hosts, and which watcher is to make and disturb them."""
 
     watcher: str  # a module of grader.watchers
-    scenario: str  # one of that module's
+    situation: str  # one of that module's
     name: str  # of the script's file, which is in the job's folder
 
 

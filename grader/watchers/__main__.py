@@ -13,19 +13,23 @@ from pathlib import Path
 
 import msgspec
 
+from course import hosts
 from course.hosts import HostsError
 from grader.sandbox import limits, syscalls
 from grader.terms.job import WatchJob
 
 
 def main(job_file: Path, clock: Path) -> None:
-    """Watch the script of a job on the hosts of one cluster."""
+    """Make the hosts of a job's situation, and watch the script on them."""
     limits.apply()
     syscalls.forbid()
     job = msgspec.json.decode(job_file.read_bytes(), type=WatchJob)
     watcher = importlib.import_module(f"grader.watchers.{job.watcher}")
+    situation = watcher.SITUATIONS[job.situation]
+    slots = situation.slots
     try:
-        seen = watcher.watch(job.scenario, job_file.with_name(job.name), clock)
+        with hosts.up(list(slots), slots=list(slots.values()), **watcher.HOSTS) as cluster:
+            seen = watcher.watch(cluster, situation, job_file.with_name(job.name), clock)
     except HostsError as error:
         sys.exit(str(error))
     sys.stdout.buffer.write(msgspec.msgpack.encode(seen))

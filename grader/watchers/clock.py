@@ -1,9 +1,11 @@
 """The seconds by which a watcher decides that something takes too long.
 
-They are counted outside of the sandbox, by grader.runner.watched_run, for all clusters of a script together: the seconds
-in which its processes could compute.
+They are counted outside of the sandbox, by grader.runner.watched_run, for all clusters of a script together: the
+seconds in which its processes could compute.
 """
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from course.hosts.cluster import HostsError
@@ -11,6 +13,7 @@ from course.hosts.cluster import HostsError
 # By how many times more than counts may be what does not, as other programs kept the cores from the script, before
 # the machine is too busy: then a script that needs half of its time where it has all cores is never called late.
 STARVED = 1.5
+PULSE = 0.1  # seconds between looks
 
 
 class Clock:
@@ -36,6 +39,16 @@ class Clock:
         """How many times as long as on a machine that has nothing else to do all has taken, since the sandbox began."""
         had, lost = self._read()
         return 1 + lost / had if had else 1
+
+    def until(self, true: Callable[[], bool]) -> bool:
+        """Wait until something is true, and return whether it is: False where the limit comes first.
+
+        Raises:
+            HostsError: as runs() does.
+        """
+        while not (found := true()) and self.runs():
+            time.sleep(PULSE)
+        return found
 
     def runs(self) -> bool:
         """Return whether the limit has not been reached yet.

@@ -13,7 +13,6 @@ import gzip
 import re
 import struct
 import sys
-import threading
 import time
 import zipfile
 from collections import Counter
@@ -21,36 +20,33 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import h5py
-import msgspec
 import numpy as np
 import psutil
 
-from course import hosts
 from course.hosts.cluster import Cluster
-from course.internal.reaper import Reaped
 from course.steps import SOLUTIONS
-from grader.terms.facts import EndedFor
 from grader.terms.job import Result
 from grader.terms.watched_facts import ElasticFacts, Logged, Presence
+from grader.watchers import mpi_program
 from grader.watchers.clock import Clock
+from grader.watchers.head_script import HeadScript
 
 IMAGES, PIXELS, CLASSES = 240, 3, 10  # pixels that each image has to itself
 WIDTH = 512  # of the hidden layer
 BATCH, RATE, MOMENTUM = 4, 4e-4, 0.08  # for the program; the rate is that of one rank
-SPEED = "100mbit"  # of the network: it makes a step long enough for something to happen in mid-epoch
+HOSTS = {"rate": "100mbit"}  # of the network: it makes a step long enough for something to happen in mid-epoch
 # Seconds of a Clock, some two times what the program has needed on two cores that other trainings kept busy, too.
 STARTED = 90  # until the ranks train
 LATEST = 60  # from what happens to a host to the end of the training
-PULSE = 0.1  # seconds between looks
 TRAINING = str(Path(__file__).with_name("training.py"))
 HASH_SEED = "0"  # of horovodrun, which numbers hosts in the order of a set
-OUTPUT = 20_000  # characters of what is printed
+LONGEST = 20_000  # characters of what it logs
 LARGEST = 50 * 2**20  # bytes of a saved model
 ASTRAY = 1 / 2  # of a use: how far an image moves weights in other directions than its gradient's, at least
 
 
 @dataclass(frozen=True)
-class Scenario:
+class Situation:
     """Hosts, and what happens to one of them.
 
     Attributes:
@@ -73,75 +69,64 @@ class Scenario:
     joins: str | None = None
 
 
-SCENARIOS = {
+SITUATIONS = {
     # With HASH_SEED, the host that dies is that of rank 0. It dies between two commits, and in the middle of a step.
-    "dies": Scenario({"opal": 1, "jade": 2}, dies="opal", received=28, patience=12, commit=4, epochs=2),
-    "joins": Scenario({"onyx": 1, "mica": 1, "ruby": 1}, joins="ruby", received=10, patience=30, commit=3, epochs=3),
+    "dies": Situation({"opal": 1, "jade": 2}, dies="opal", received=28, patience=12, commit=4, epochs=2),
+    "joins": Situation({"onyx": 1, "mica": 1, "ruby": 1}, joins="ruby", received=10, patience=30, commit=3, epochs=3),
 }
 
 
-def watch(name: str, script: Path, clock: Path) -> Result:
-    """Train with a script in a scenario, and return how that ended, with ElasticFacts.
+def watch(cluster: Cluster, situation: Situation, script: Path, clock: Path) -> Result:
+    """Train with a script in a situation, and return how that ended, with ElasticFacts.
 
     Args:
-        name: of the scenario.
+        cluster: the hosts, which are up.
+        situation: what happens to them.
         script: the file.
         clock: see grader.watchers.clock.
     """
-    scenario = SCENARIOS[name]
-    with hosts.up(list(scenario.slots), slots=list(scenario.slots.values()), rate=SPEED) as cluster:
-        if scenario.joins:
-            cluster.kill(scenario.joins)
-        watched = _Watched(cluster, scenario, script, clock)
-        watched.start()
-        watched.until_trained()
-        return watched.until_end()
+    if situation.joins:
+        cluster.kill(situation.joins)
+    watched = _Watched(cluster, situation, script, clock)
+    watched.until_trained()
+    return watched.until_end()
 
 
 class _Watched:
     """A training that runs, and what was seen of it."""
 
-    def __init__(self, cluster: Cluster, scenario: Scenario, script: Path, clock: Path):
-        self.cluster, self.scenario, self.script, self.clock = cluster, scenario, script, clock
+    def __init__(self, cluster: Cluster, situation: Situation, script: Path, clock: Path):
+        """Start the training on the head."""
+        self.cluster, self.situation, self.script, self.clock = cluster, situation, script, clock
         # Ranks know only the time on the wall, and all that they do takes longer where other programs keep the cores.
-        self.patience = scenario.patience * Clock(clock, 0).slowdown
+        self.patience = situation.patience * Clock(clock, 0).slowdown
         self.facts = ElasticFacts()
-        self.printed = b""
-        self.ended_for: EndedFor | None = None
-        self.stays = next(host for host in scenario.slots if host not in (scenario.dies, scenario.joins))
+        self.stays = next(host for host in situation.slots if host not in (situation.dies, situation.joins))
         self.images = _Images()
         self.images.write(cluster.shared)
         self.before = 0
-
-    def start(self) -> None:
-        """Start the training on the head, and read what it prints."""
-        ranks = sum(slots for host, slots in self.scenario.slots.items() if host != self.scenario.joins)
-        program = [sys.executable, TRAINING, str(self.script), "--log-dir", "/shared/logs"]
+        ranks = sum(slots for host, slots in situation.slots.items() if host != situation.joins)
+        program = [sys.executable, TRAINING, str(script), "--log-dir", "/shared/logs"]
         program += ["--data-dir", "/shared/data", "--momentum", str(MOMENTUM)]
-        program += ["--base-lr", str(RATE), "--batch-size", str(BATCH), "--commit-steps", str(self.scenario.commit)]
-        program += ["--epochs", str(self.scenario.epochs), "--weights", "/shared/weights.npz"]
+        program += ["--base-lr", str(RATE), "--batch-size", str(BATCH), "--commit-steps", str(situation.commit)]
+        program += ["--epochs", str(situation.epochs), "--weights", "/shared/weights.npz"]
         launcher = ["bash", f"{SOLUTIONS}/hosts/launch_elastic.sh", "/cluster/hostfile", "-np", str(ranks)]
         launcher += ["--min-np", "1", "--max-np", "3", "--network-interfaces", "eth0"]
         variables = {"HOROVOD_GLOO_TIMEOUT_SECONDS": f"{self.patience:.0f}", "PYTHONHASHSEED": HASH_SEED}
         self.began = time.monotonic()
-        self.process: Reaped = self.cluster.start([*launcher, *program], variables=variables)
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
+        self.started = HeadScript(cluster, [*launcher, *program], variables)
 
     def until_trained(self) -> None:
         """Look at the hosts until the training has exchanged enough, and let happen what is to happen."""
-        clock = Clock(self.clock, STARTED)
-        while not self._over and clock.runs():
-            self._look()
-            if self._received() > self.scenario.received * 10**6:
-                self.facts.happened, self.facts.logged = self._seconds, len(self._commits())
-                if self.scenario.dies:
-                    self.cluster.kill(self.scenario.dies)
-                if self.scenario.joins:
-                    self.cluster.revive(self.scenario.joins)
-                self.before = self._received()
-                return
-            time.sleep(PULSE)
+        Clock(self.clock, STARTED).until(lambda: self._look() or self._trains())
+        if self.started.over or not self._trains():
+            return
+        self.facts.happened = self._seconds
+        if self.situation.dies:
+            self.cluster.kill(self.situation.dies)
+        if self.situation.joins:
+            self.cluster.revive(self.situation.joins)
+        self.before = self._received()
 
     def until_end(self) -> Result:
         """Wait until the training has ended, or end it, and return how it did and what was seen.
@@ -149,53 +134,39 @@ class _Watched:
         Raises:
             HostsError: it has failed on a machine that is so busy with other programs that this proves nothing.
         """
-        clock = Clock(self.clock, LATEST + self.patience - self.scenario.patience)
-        while self.facts.happened and not self._over and clock.runs():
-            self._look()
-            time.sleep(PULSE)
-        if not self._over:
-            self.ended_for = "time"
-            self.process.end()
-        self.facts.received = self._received() - self.before
-        status = self.process.wait()
-        if status:
+        clock = Clock(self.clock, LATEST + self.patience - self.situation.patience)
+        if self.facts.happened:
+            clock.until(self._look)
+        if self.started.end():
             clock.check()
         self.facts.seconds = self._seconds
-        self.facts.commits = self._commits()
+        self.facts.received = self._received() - self.before
+        logs = self.cluster.shared / "logs"
+        self.facts.commits = commits(logs / "commits.csv")
         with contextlib.suppress(Exception):  # the file may be none of Keras', and made to break its reader
-            self.images.look(self.cluster.shared / "logs" / "model.keras", self.facts)
-        return Result(
-            status, self.ended_for, "", self.printed.decode(errors="replace"), "", msgspec.msgpack.encode(self.facts)
-        )
-
-    @property
-    def _over(self) -> bool:
-        return not self.reader.is_alive()
+            self.images.look(logs / "model.keras", self.facts)
+        return self.started.result(self.facts)
 
     @property
     def _seconds(self) -> float:
         return round(time.monotonic() - self.began, 1)
 
-    def _read(self) -> None:
-        while piece := self.process.output.read1(65536):  # type: ignore[attr-defined]
-            self.printed = self.printed + piece if len(self.printed) < OUTPUT else self.printed
-
-    def _commits(self) -> list[Logged]:
-        return commits(self.cluster.shared / "logs" / "commits.csv")
-
     def _received(self) -> int:
         return self.cluster.received(self.stays)["eth0"]
 
-    def _look(self) -> None:
-        """Note on which hosts ranks are, where that has changed."""
+    def _trains(self) -> bool:
+        return self._received() > self.situation.received * 10**6
+
+    def _look(self) -> bool:
+        """Note on which hosts ranks are, where that has changed, and return whether the training is over."""
         found: Counter[str] = Counter()
-        for host, processes in self.cluster.processes().items():
-            for process in processes:
-                with contextlib.suppress(psutil.Error):
-                    found[host] += process.cmdline()[1:3] == [TRAINING, str(self.script)]
+        for host, process in mpi_program.processes(self.cluster):
+            with contextlib.suppress(psutil.Error):
+                found[host] += process.cmdline()[1:3] == [TRAINING, str(self.script)]
         ranks = {host: number for host, number in found.items() if number}
         if not self.facts.presence or self.facts.presence[-1].ranks != ranks:
             self.facts.presence.append(Presence(self._seconds, ranks))
+        return self.started.over
 
 
 class _Images:
@@ -266,9 +237,8 @@ def _hidden_weights(path: Path) -> np.ndarray:
 def commits(path: Path) -> list[Logged]:
     """Return what a training has logged, up to a line that is of another form."""
     found: list[Logged] = []
-    with contextlib.suppress(OSError, ValueError, csv.Error):
-        text = path.read_text(errors="replace")[:OUTPUT] if path.is_file() else ""
-        for _, ranks, epoch, seen, _ in csv.reader(text.splitlines()):
+    with contextlib.suppress(ValueError, csv.Error):
+        for _, ranks, epoch, seen, _ in csv.reader(mpi_program.text(path)[:LONGEST].splitlines()):
             if re.fullmatch(r"\d{1,6} \d{1,6} \d{1,6}", f"{ranks} {epoch} {seen}"):
                 found.append(Logged(int(ranks), int(epoch), int(seen)))
     return found

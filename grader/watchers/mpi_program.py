@@ -6,61 +6,106 @@ Scripts can write where the program does, and texts of all kinds: what is read h
 import contextlib
 import filecmp
 import os
+import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
 from course.hosts.cluster import Cluster
+from grader.terms.watched_facts import SeenRank
 from grader.watchers import mpi_rank
 
 ARGUMENTS = ["--name", "two  words", "a;b", "$HOME"]
+VARIABLES = "DATA", "CHECKPOINTS", "RUN", "SEED"  # that ranks are given
 DATA = Path("/shared/the data")
 FILES = {"images/first": "some images", "labels": "some labels"}
 PATIENCE = 20  # seconds until all ranks are up, or until the script ends by itself
-GO = "go"
 MOST = 100  # ranks that are noted, and checkpoints of one
 LONGEST = 200  # characters of what is noted of a text
+OUTPUT = 20_000  # characters that are kept of what a script prints
 
 
-def provide(cluster: Cluster, folder: str) -> None:
-    """Write the data, and make the folder below the shared one that the ranks get their order in."""
-    for path, text in FILES.items():
-        file = cluster.shared / DATA.name / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    (cluster.shared / folder).mkdir()
+class Program:
+    """The program on a cluster, with the data and a folder for its orders."""
+
+    def __init__(self, cluster: Cluster, folder: str):
+        """Write the data, and make the folder, below the shared one."""
+        self.cluster, self.folder = cluster, cluster.shared / folder
+        self.command = [sys.executable, mpi_rank.__file__, f"/shared/{folder}", *ARGUMENTS]
+        self._seen: set[int] = set()  # processes of ranks
+        for path, text in FILES.items():
+            file = cluster.shared / DATA.name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        self.folder.mkdir()
+
+    def order(self, what: str) -> None:
+        """Tell the ranks how to continue. Where a script's own folder of that name is in the way, they never hear."""
+        new = self.folder / "go.new"
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+            new.write_text(what)
+            new.rename(new.with_suffix(""))
+
+    def ready(self, run: int = 0) -> int | None:
+        """Return how many ranks have exchanged data in a run of the job; None until all of them have."""
+        sizes = [text(path) for path in self.folder.glob(f"ready-{run}-*")]
+        return len(sizes) if set(sizes) == {str(len(sizes))} else None  # each of them names this size of the job
+
+    def new_ranks(self) -> list[SeenRank]:
+        """Return the ranks that were not seen before."""
+        found = []
+        for host, process in processes(self.cluster):
+            with contextlib.suppress(psutil.Error, OSError):  # it has ended
+                words = process.cmdline()
+                known = process.pid in self._seen or len(self._seen) >= MOST
+                if words[1:3] == self.command[1:3] and not known:
+                    found.append(self._rank(host, process, words[3:]))
+                    self._seen.add(process.pid)
+        return found
+
+    def _rank(self, host: str, process: psutil.Process, words: list[str]) -> SeenRank:
+        """Return what a rank was given, by its process.
+
+        Raises:
+            psutil.Error, OSError: it has ended.
+        """
+        environment = process.environ()
+        given = {name: environment[name] for name in VARIABLES if name in environment}
+        found = []
+        if folder := given.get("CHECKPOINTS"):
+            own = f"{mpi_rank.CHECKPOINT}{environment.get('SLURM_RESTART_COUNT', '0')}"
+            files = Path(f"/proc/{process.pid}/root/{os.path.normpath(folder)}").glob(f"{mpi_rank.CHECKPOINT}*")
+            found = [short(file.name) for file in sorted(files)[:MOST] if not file.name.startswith(own)]
+        return SeenRank(
+            host,
+            [short(word) for word in words[: 2 * len(ARGUMENTS)]],
+            {name: short(text) for name, text in given.items()},
+            self._copied(process, given.get("DATA", "")),
+            found,
+        )
+
+    def _copied(self, process: psutil.Process, data: str) -> str:
+        """Return whose the data are that a rank is pointed to: see SeenRank.
+
+        Raises:
+            OSError: it has ended.
+        """
+        root = Path(f"/proc/{process.pid}/root")
+        place = Path(f"{root}{data}")
+        _, different, missing = filecmp.cmpfiles(place, self.cluster.shared / DATA.name, list(FILES), shallow=False)
+        if different or missing:
+            return "none"
+        return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"
 
 
-def command(folder: str) -> list[str]:
-    """Return the program with its arguments."""
-    return [sys.executable, mpi_rank.__file__, f"/shared/{folder}", *ARGUMENTS]
-
-
-def order(cluster: Cluster, folder: str, what: str) -> None:
-    """Tell the ranks how to continue. Where a script's own folder of that name is in the way, they never hear."""
-    new = cluster.shared / folder / f"{GO}.new"
-    with contextlib.suppress(OSError):
-        new.unlink(missing_ok=True)
-        new.write_text(what)
-        new.rename(new.with_suffix(""))
-
-
-def ready(cluster: Cluster, folder: str, run: int = 0) -> int | None:
-    """Return how many ranks have exchanged data in a run of the job; None until all of them have."""
-    sizes = [text(path) for path in (cluster.shared / folder).glob(f"ready-{run}-*")]
-    return len(sizes) if set(sizes) == {str(len(sizes))} else None  # each of them names this size of the job
-
-
-def digest(cluster: Cluster, folder: str, run: int) -> str:
-    """Return the digest of rank 0's secret in a run, and remove it: no later run is to find it."""
-    file = cluster.shared / folder / f"digest-{run}"
-    found = text(file)[: mpi_rank.DIGITS]
-    with contextlib.suppress(OSError):
-        file.unlink()
-    return found
+def syntax(script: Path) -> str:
+    """Return what bash says of a script before it runs, if it is not valid."""
+    said = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False).stderr
+    return said.replace(str(script), script.name)[:1000]
 
 
 def text(path: Path) -> str:
@@ -75,53 +120,17 @@ def short(text: str) -> str:
     return text[:LONGEST].encode(errors="replace").decode()
 
 
-def arguments_of_rank(process: psutil.Process, folder: str) -> list[str] | None:
-    """Return the arguments of a process that is a rank; None where it is none.
-
-    Raises:
-        psutil.Error: it has ended.
-    """
-    words = process.cmdline()
-    return words[3:] if words[1:3] == [mpi_rank.__file__, f"/shared/{folder}"] else None
-
-
-def copied(process: psutil.Process, data: str, cluster: Cluster) -> str:
-    """Return whose the data are that a rank is pointed to: "own" of its host, "shared", or "none" or other ones.
-
-    Raises:
-        OSError: it has ended.
-    """
-    if not data:
-        return "none"
-    root = Path(f"/proc/{process.pid}/root")
-    place = Path(f"{root}{data}")
-    _, different, missing = filecmp.cmpfiles(place, cluster.shared / DATA.name, list(FILES), shallow=False)
-    if different or missing:
-        return "none"
-    return "own" if place.stat().st_dev == Path(f"{root}/scratch").stat().st_dev else "shared"
-
-
 def has_data(folder: Path) -> bool:
-    """Return whether a file below a folder has the text of one of the data's files in it, or cannot be read."""
-    closed: list[OSError] = []
-    paths = [Path(place, name) for place, _, names in os.walk(folder, onerror=closed.append) for name in names]
-    return any(map(_has_data, paths)) or any(not isinstance(error, FileNotFoundError) for error in closed)
+    """Return whether a file below a folder has the text of one of the data's files in it, be it an archive."""
+    paths = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+    texts = (text(path) for path in paths if not path.is_symlink())
+    return any(own in found for found in texts for own in FILES.values())
 
 
-def _has_data(path: Path) -> bool:
-    try:
-        found = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return any(text.encode() in found for text in FILES.values())
-
-
-def received(cluster: Cluster, hosts: Iterable[str]) -> Counter[str]:
-    """Return the bytes that these hosts have received so far, by interface."""
+def received(cluster: Cluster) -> Counter[str]:
+    """Return the bytes that all hosts which are up, but the head, have received so far, by interface."""
     found = Counter[str]()
-    for host in hosts:
+    for host in cluster.processes().keys() & cluster.hosts:
         found.update(cluster.received(host))
     return found
 

@@ -10,27 +10,33 @@ its own, and has to take over those of rank 0, as where it joins a training.
 import os
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import tensorflow as tf
+from horovod.common.elastic import run_fn
+from horovod.common.exceptions import HorovodInternalError
 from horovod.tensorflow import elastic
 
-RECOGNISED = "'HorovodAllreduce' in e.message"
+RECOGNISED = "HorovodAllgather", "HorovodBroadcast"  # and not HorovodAllreduce, which a step ends with
 
 
-def forget_errors() -> None:
-    """Have Horovod recognise no error of a step.
+def run(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Stand in for hvd.elastic.run, which does the same but for the errors that it recognises."""
 
-    Raises:
-        RuntimeError: this Horovod recognises errors in another way.
-    """
-    text = Path(elastic.__file__).read_text()
-    if text.count(RECOGNISED) != 1:
-        raise RuntimeError(f"{elastic.__file__} recognises the errors of a step in an unknown way.")
-    exec(compile(text.replace(RECOGNISED, "False"), elastic.__file__, "exec"), vars(elastic))
+    def wrapper(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except tf.errors.UnknownError as error:
+            if any(passage in error.message for passage in RECOGNISED):
+                raise HorovodInternalError(error) from error
+
+    return run_fn(wrapper, elastic._reset)
 
 
 if __name__ == "__main__":
-    forget_errors()
+    elastic.run = run
     del sys.argv[0]
     if os.environ["HOROVOD_RANK"] != "0":
         del sys.argv[-2:]

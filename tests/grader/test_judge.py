@@ -26,8 +26,7 @@ from tests.grader.reading.test_parsing import RENAMED, names, rewritten
 # Those of the first part. The corpus has the others.
 STARTERS = [get(number) for number in range(1, 7)]
 
-# All rows would take hours: these are the marked ones, and the hostile files that are run. scripts/bench judges the whole
-# corpus.
+# All rows would take hours: these are the marked ones, and the hostile files that are run. scripts/bench judges all.
 RUN = [
     *(row for rows in (*CORRECT.values(), *WRONG.values(), *PUZZLES.values()) for row in rows if row.in_ci),
     *(row for row in HOSTILE if row.in_ci and row not in UNREADABLE),

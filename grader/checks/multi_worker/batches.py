@@ -1,12 +1,12 @@
 """Checks of step 13: the batches, images and epochs of each worker, where they begin, and who reports."""
 
 from grader.checks.multi_worker.mnist_multi_worker import part
-from grader.checks.multi_worker.workers import count, in_scope, low, strategy_first, trainings, untrained
+from grader.checks.multi_worker.workers import in_scope, low, strategy_first, trainings, untrained
 from grader.checks.output import own_errors
 from grader.reading.parsing import Source
 from grader.terms.clusters import BATCH, FASHION_MNIST
 from grader.terms.facts import TaskFit
-from grader.terms.findings import Finding, Unclear, Untold
+from grader.terms.findings import Finding, Untold, counted
 from grader.terms.runs import TaskRank, TaskRuns
 
 HELD_OUT = FASHION_MNIST // 6  # images, for validation
@@ -26,26 +26,14 @@ SHARED = 0.8
 def global_batch(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """A batch is that of all workers: each of them takes --batch-size images of it per step"""
     for workers, rank, fit in trainings(runs):
-        unseen = _unseen_images(rank, fit, source)
-        if unseen:
-            return unseen
         for batch in fit.images[: TRAIN // (BATCH * len(workers))]:
             if len(batch) != BATCH:
                 return Finding(
-                    seen=f"{rank.where} takes {count(len(batch), 'image')} per step. Expected: {BATCH}, its own "
-                    f"--batch-size, of the {BATCH * len(workers)} of all workers.",
+                    seen=f"{rank.where} takes {counted(len(batch), 'image')} per step",
+                    expected=f"{BATCH}, its own --batch-size, of the {BATCH * len(workers)} of all workers",
                     line=source.line_of("batch_size", "batch"),
                 )
     return None
-
-
-def _unseen_images(rank: TaskRank, fit: TaskFit, source: Source) -> Finding | None:
-    """Return a Finding where steps were made that no images were seen to go into."""
-    if len(fit.images) >= sum(fit.epochs):
-        return None
-    message = f"{low(rank)} ({rank.cluster}) makes {count(sum(fit.epochs), 'step')}, and images "
-    line = source.line_of("make_train_function", "train_step", "fit")
-    return Unclear(seen=f"{message}were seen to go into {len(fit.images)} of them.", line=line)
 
 
 @part.check(
@@ -61,30 +49,28 @@ def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     Workers that shuffle with seeds of their own have some images in common, which passes, as the lesson says.
     """
     for workers, rank, fit in trainings(runs):
+        images = _first_epoch(fit)
+        own = set(images)
         for other in workers[: rank.number]:
-            first = other.facts.fits[0]
-            own, others = set(_first_epoch(fit)), set(_first_epoch(first))
-            if len(own & others) > SHARED * len(own):
-                what = f"{rank.where} trains on the same images as {low(other)}"
-            elif fit.validation_images and fit.validation_images == first.validation_images:
-                what = f"{rank.where} validates on the same images as {low(other)}, batch by batch"
+            others = other.facts.fits[0]
+            if len(own & set(_first_epoch(others))) > SHARED * len(own):
+                seen = f"{rank.where} trains on the same images as {low(other)}"
+            elif fit.validation_images and fit.validation_images == others.validation_images:
+                seen = f"{rank.where} validates on the same images as {low(other)}, batch by batch"
             else:
                 continue
-            return Finding(
-                seen=f"{what}. Expected: each worker on its own part of every batch.",
-                line=source.line_of("auto_shard_policy", "with_options", "from_tensor_slices"),
-            )
-        images = _first_epoch(fit)
+            line = source.line_of("auto_shard_policy", "with_options", "from_tensor_slices")
+            return Finding(seen=seen, expected="each worker uses its own part of every batch", line=line)
         share = -(-TRAIN // len(workers))
-        seen = len({image for batch in fit.images for image in batch})
         # What is left to the worker may be others in each pass; a data set that repeats before it is shuffled has
         # images twice, too.
-        part = seen <= share or fit.sharded
-        if fit.divided and part and len(set(images)) < len(images):
+        part = fit.sharded or len({image for batch in fit.images for image in batch}) <= share
+        if fit.divided and part and len(own) < len(images):
             return Finding(
-                seen=f"{rank.where}: the images are shared out twice. The script leaves this worker {share} of {TRAIN}, and "
-                f"the strategy takes a part of these again: in epoch 1, {len(set(images))} different images fill "
-                f"{len(images)} places. Expected: shared out once, by the strategy or by the script.",
+                seen=f"{rank.where}: the images are shared out twice. The script leaves this worker {share} of "
+                f"{TRAIN}, and the strategy takes a part of these again: in epoch 1, {len(own)} different images fill "
+                f"{len(images)} places",
+                expected="shared out once, by the strategy or by the script",
                 line=source.line_of("shard", "auto_shard_policy", "from_tensor_slices"),
             )
     return None
@@ -100,12 +86,10 @@ def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
 def steps(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """An epoch's steps go over the training images once, and those of a validation over the images held out"""
     for workers, rank, fit in trainings(runs):
-        finding = _training_steps(rank, fit, BATCH * len(workers), source)
-        if finding:
+        if finding := _training_steps(rank, fit, BATCH * len(workers), source):
             return finding
     for workers in runs.clusters.values():
-        finding = _validation_steps(workers, source)
-        if finding:
+        if finding := _validation_steps(workers, source):
             return finding
     return None
 
@@ -114,34 +98,33 @@ def _training_steps(rank: TaskRank, fit: TaskFit, full: int, source: Source) -> 
     right = {TRAIN // full, -(-TRAIN // full)}
     for number, made in enumerate(fit.epochs):
         if made not in right:
-            end = " The data end: do they repeat?" if number and made < min(right) else ""
+            ran_out = number > 0 and made < min(right)
             return Finding(
-                seen=f"{rank.where} makes {count(made, 'step')} in epoch {number + 1}. Expected: {min(right)}, for {TRAIN} "
-                f"images that are not held out, {full} per step.{end}",
-                line=source.line_of("repeat" if end else "steps_per_epoch", "steps_per_epoch"),
+                seen=f"{rank.where} makes {counted(made, 'step')} in epoch {number + 1}",
+                expected=f"{min(right)}, for {TRAIN} images that are not held out, {full} per step",
+                hint="The data end: do they repeat?" if ran_out else "",
+                line=source.line_of(*["repeat"] * ran_out, "steps_per_epoch"),
             )
     return None
 
 
 def _validation_steps(workers: list[TaskRank], source: Source) -> Finding | None:
     fits, full = [rank.facts.fits[0] for rank in workers], BATCH * len(workers)
-    line = source.line_of("validation_steps", "validation_data", "fit")
+    held_out = {image for fit in fits for batch in fit.validation_images for image in batch}
     for rank, fit in zip(workers, fits, strict=True):
-        held_out = {image for other in fits for batch in other.validation_images for image in batch}
         both = len(held_out & {image for batch in fit.images for image in batch})
         if both:
-            message = f"{rank.where} trains on {count(both, 'image')} that the workers validate on."
-            return Finding(seen=f"{message} Expected: no image that is held out.", line=source.line_of("held_out"))
+            seen = f"{rank.where} trains on {counted(both, 'image')} that the workers validate on"
+            return Finding(seen=seen, expected="no image that is held out", line=source.line_of("held_out"))
     if not fits[0].epochs:
         return None  # `restored` says that no epoch is left to train for
-    epochs = len(fits[0].epochs)
-    validated = sum(len(batch) for fit in fits for batch in fit.validation_images) / epochs
+    validated = sum(len(batch) for fit in fits for batch in fit.validation_images) / len(fits[0].epochs)
     if not HELD_OUT // full * full <= validated <= -(-HELD_OUT // full) * full:
         return Finding(
-            seen=f"All workers ({workers[0].cluster}) together validate on {count(round(validated), 'image')} per epoch, "
-            f"each counted as often as it is used. Expected: about {HELD_OUT}, the number held out: "
-            f"{count(HELD_OUT // full, 'step')} of {full}.",
-            line=line,
+            seen=f"All workers ({workers[0].cluster}) together validate on {counted(round(validated), 'image')} per "
+            "epoch, each counted as often as it is used",
+            expected=f"about {HELD_OUT}, the number held out: {counted(HELD_OUT // full, 'step')} of {full}",
+            line=source.line_of("validation_steps", "validation_data", "fit"),
         )
     return None
 
@@ -155,37 +138,27 @@ def _validation_steps(workers: list[TaskRank], source: Source) -> Finding | None
 )
 def restored(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Started again, every worker loads the newest checkpoint and continues from its step"""
-    line = source.line_of("load_weights", "latest_checkpoint", "make_or_restore_model", "scope")
-    every = runs.clusters | runs.reserved
-    started = [ranks for ranks in every.values() if any(rank.found.checkpoint for rank in ranks)]
-    for workers in started:
-        for rank in workers:
-            found = rank.found.checkpoint
-            entered = rank.facts.fits[0].entered if rank.facts.fits else None
-            if found and entered and entered.iterations != found.iterations:
-                return Finding(
-                    seen=f"{rank.where}, started again, begins with {count(entered.iterations, 'step')} behind it. "
-                    f"Expected: {found.iterations}, those of the newest checkpoint in --log-dir/checkpoints, on every "
-                    "worker.",
-                    line=line,
-                    explains=True,
-                )
-            if found and rank.facts.fits and not rank.facts.fits[0].found:
-                return Finding(
-                    seen=f"{rank.where}, started again, begins with weights that are in no checkpoint or backup below "
-                    "--log-dir. Expected: those of the newest.",
-                    line=line,
-                )
-    unseen = untrained(runs)
-    if unseen:
+    again = [rank for rank in runs.all_ranks() if rank.found.checkpoint]
+    for rank in again:
+        found = rank.found.checkpoint.iterations if rank.found.checkpoint else 0
+        entered = rank.facts.fits[0].entered if rank.facts.fits else None
+        if entered and entered.iterations != found:
+            return Finding(
+                seen=f"{rank.where}, started again, begins with {counted(entered.iterations, 'step')} behind it",
+                expected=f"{found}, those of the newest checkpoint in --log-dir/checkpoints, on every worker",
+                line=source.line_of("load_weights", "latest_checkpoint", "make_or_restore_model", "scope"),
+                explains=True,
+            )
+    if unseen := untrained(runs):
         return unseen
-    if not started and runs.reserved:
-        return Untold(seen="the killed workers leave no checkpoint that could be loaded.")
-    if not started:
-        first = next(iter(runs.clusters.values()))[0]
+    if not again and runs.reserved:
+        return Untold(seen="the killed workers leave no checkpoint that could be loaded")
+    if not again:
+        first = next(runs.ranks())
         return Finding(
-            seen=f"{first.where} leaves no checkpoint in --log-dir/checkpoints that tf.train.latest_checkpoint finds, so "
-            "no worker can continue from one. Expected: weights saved there after each epoch.",
+            seen=f"{first.where} leaves no checkpoint in --log-dir/checkpoints that tf.train.latest_checkpoint finds, "
+            "so no worker can continue from one",
+            expected="weights saved there after each epoch",
             line=source.line_of("ModelCheckpoint", "callbacks"),
         )
     return _epochs(runs, expected, source)
@@ -200,11 +173,11 @@ def _epochs(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
             fit = rank.facts.fits[0]
             behind = _epochs_behind(fit)
             if len(fit.epochs) != last - behind:
-                more = f", with {count(behind, 'epoch')} behind it" if behind else ""
+                more = f", with {counted(behind, 'epoch')} behind it" if behind else ""
                 return Finding(
-                    seen=f"{rank.where} trains for {count(len(fit.epochs), 'epoch')}. Expected: {last - behind}, since "
-                    f"--epochs is {last}{more}.",
-                    line=source.line_of(*(["initial_epoch"] if behind else []), "epochs", "fit"),
+                    seen=f"{rank.where} trains for {counted(len(fit.epochs), 'epoch')}",
+                    expected=f"{last - behind}, since --epochs is {last}{more}",
+                    line=source.line_of(*["initial_epoch"] * bool(behind), "epochs", "fit"),
                 )
     return None
 
@@ -227,16 +200,13 @@ def chief_reports(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding
     for rank in runs.ranks():
         printed = rank.stdout.strip() or ("" if rank.error else own_errors(rank))
         if rank.number and printed:
-            first = printed.splitlines()[0][:80]
-            return Finding(
-                seen=f"{rank.where} prints “{first}”. Expected: only worker 0, the chief, reports.", line=line
-            )
-    unseen = untrained(runs)
-    if unseen:
+            seen = f"{rank.where} prints “{printed.splitlines()[0][:80]}”."
+            return Finding(seen=seen, expected="only worker 0, the chief, reports", line=line)
+    if unseen := untrained(runs):
         return unseen
     for rank in runs.ranks():
         if not rank.number and not rank.stdout.strip():
-            return Finding(seen=f"{rank.where}, the chief, prints nothing. Expected: it reports.", line=line)
+            return Finding(seen=f"{rank.where}, the chief, prints nothing", expected="it reports", line=line)
     return None
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from grader.checks.multi_worker.mnist_multi_worker import CONTINUED, TWO, part
-from grader.checks.training import close, hardly_communicated, moved
+from grader.checks.training import close, hardly_communicated
 from grader.reading.parsing import Source
 from grader.terms.facts import TaskFit
-from grader.terms.findings import Finding, Untold
+from grader.terms.findings import Finding, Untold, counted
 from grader.terms.runs import TaskRank, TaskRuns
 
 STRATEGY = "CollectiveAllReduceStrategy"  # what MultiWorkerMirroredStrategy is called inside TensorFlow
@@ -23,8 +23,7 @@ def strategy_first(runs: TaskRuns, expected: TaskRuns, source: Source) -> Findin
     """Every worker makes the strategy before anything else, and it knows of all workers"""
     line = source.line_of("MultiWorkerMirroredStrategy", "strategy")
     for rank in runs.ranks():
-        finding = _too_late(rank, source, line)
-        if finding:
+        if finding := _too_late(rank, source, line):
             return finding
     for workers in runs.clusters.values():
         for rank in workers:
@@ -32,12 +31,13 @@ def strategy_first(runs: TaskRuns, expected: TaskRuns, source: Source) -> Findin
             if not made and rank.error:
                 return not_seen(rank, "makes its strategy")
             if not made:
-                message = f"{rank.where} makes no MultiWorkerMirroredStrategy, so it knows of no other worker."
-                return Finding(seen=f"{message} Expected: every worker makes one.", line=line)
+                seen = f"{rank.where} makes no MultiWorkerMirroredStrategy, so it knows of no other worker"
+                return Finding(seen=seen, expected="every worker makes one", line=line)
             if made[0] != len(workers):
                 return Finding(
-                    seen=f"{rank.where}: the strategy has {count(made[0], 'replica')}. Expected: {len(workers)}, one per "
-                    "worker. The strategy takes the workers' addresses from TF_CONFIG.",
+                    seen=f"{rank.where}: the strategy has {counted(made[0], 'replica')}",
+                    expected=f"{len(workers)}, one per worker",
+                    hint="The strategy takes the workers' addresses from TF_CONFIG.",
                     line=line,
                 )
     return None
@@ -46,12 +46,17 @@ def strategy_first(runs: TaskRuns, expected: TaskRuns, source: Source) -> Findin
 def _too_late(rank: TaskRank, source: Source, line: int | None) -> Finding | None:
     """Return why a worker that ends with an error made its strategy too late, or asks too late which worker it is."""
     if rank.error and "late strategy" in rank.causes:
-        message = f"{rank.where}: the strategy is made after TensorFlow has been used, for a tensor or a device."
-        return Finding(seen=f"{message} Expected: before anything else of TensorFlow's.", line=line, explains=True)
+        return Finding(
+            seen=f"{rank.where}: the strategy is made after TensorFlow has been used, for a tensor or a device",
+            expected="before anything else of TensorFlow's",
+            line=line,
+            explains=True,
+        )
     if rank.error and "port taken" in rank.causes and STRATEGY in [kind for kind, _ in rank.facts.strategies]:
         return Finding(
-            seen=f"{rank.where}: tf_config.check() finds this worker's port in use, by the server of the strategy that the "
-            "script itself has made before. Expected: check() first, then the strategy.",
+            seen=f"{rank.where}: tf_config.check() finds this worker's port in use, by the server of the strategy that "
+            "the script itself has made before",
+            expected="check() first, then the strategy",
             line=rank.error_line or source.line_of("check"),
             explains=True,
         )
@@ -67,16 +72,17 @@ def _too_late(rank: TaskRank, source: Source, line: int | None) -> Finding | Non
 )
 def communication(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The strategy communicates in the way that --communication names"""
-    for rank, right in with_expected(runs, expected):
-        own, named = rank.facts.communication, right.facts.communication
-        if own and named and own[0] != named[0]:
-            return Finding(
-                seen=f"{rank.where} makes its strategy with {own[0]}, where --communication is {named[0]}. "
-                "Expected: the implementation that args.communication names.",
-                line=source.line_of(
-                    "implementation", "communication_options", "communication", "MultiWorkerMirroredStrategy"
-                ),
-            )
+    names = "implementation", "communication_options", "communication", "MultiWorkerMirroredStrategy"
+    right = expected.clusters | expected.reserved
+    for name, workers in (runs.clusters | runs.reserved).items():
+        for rank, solution in zip(workers, right.get(name, []), strict=False):
+            own, named = rank.facts.communication, solution.facts.communication
+            if own and named and own[0] != named[0]:
+                return Finding(
+                    seen=f"{rank.where} makes its strategy with {own[0]}, where --communication is {named[0]}",
+                    expected="the implementation that args.communication names",
+                    line=source.line_of(*names),
+                )
     return None
 
 
@@ -93,42 +99,23 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
         fit = rank.facts.fits[0] if rank.facts.fits else None
         if (rank.facts.built and rank.facts.built != STRATEGY) or (fit and fit.strategy != STRATEGY):
             return Finding(
-                seen=f"{rank.where} makes its model outside of the strategy's scope, so each worker has a model of its own. "
-                "Expected: built and compiled under strategy.scope().",
+                seen=f"{rank.where} makes its model outside of the strategy's scope, so each worker has its own model",
+                expected="the model is built and compiled under strategy.scope()",
                 line=rank.facts.lines.get("model") or source.line_of("scope", "Sequential"),
                 explains=True,
             )
-    unseen = untrained(runs)
-    if unseen:
+    if unseen := untrained(runs):
         return unseen
-    for name, workers in runs.clusters.items():
-        first, right = workers[0].facts.fits[0], expected.clusters[name][0].facts.fits[0]
-        for rank in workers:
-            fit = rank.facts.fits[0]
-            line = source.line_of("scope", "fit")
-            for when in ("begin", "end"):
-                own, others, should = (getattr(each, when) for each in (fit, first, right))
-                if not close(own.weights, others.weights, should.weights):
-                    return Finding(
-                        seen=f"{rank.where} {when}s training with weights other than {low(workers[0])}'s. Expected: the "
-                        "same on all workers.",
-                        line=line,
-                    )
-            ends = (
-                ("epoch", fit.weights, first.weights, right.weights),
-                ("step", fit.updates, first.updates, right.updates),
-            )
-            for what, each, of_first, should in ends:
-                for number, (own, others) in enumerate(zip(each, of_first, strict=False), 1):
-                    if not close(own, others, should[-1] if should else None):
-                        return Finding(
-                            seen=f"{rank.where} ends {what} {number} with weights other than {low(workers[0])}'s. Expected: "
-                            "the same on all workers.",
-                            line=line,
-                        )
-            if fit.epochs and not moved(fit, right):
-                message = f"{rank.where}: training hardly changes the weights. Expected: it trains all of them."
-                return Finding(seen=message, line=rank.facts.lines.get("fit"))
+    for workers, rank, fit in trainings(runs):
+        first = workers[0].facts.fits[0]
+        for when in ("begin", "end"):
+            own, others = (getattr(each, when).weights for each in (fit, first))
+            if not close(own, others, others):
+                return Finding(
+                    seen=f"{rank.where} {when}s training with weights other than {low(workers[0])}'s",
+                    expected="the same on all workers",
+                    line=source.line_of("scope", "fit"),
+                )
     return hardly_communicated(runs, expected)
 
 
@@ -139,7 +126,7 @@ def low(rank: TaskRank) -> str:
 
 def not_seen(rank: TaskRank, what: str) -> Finding:
     """Return a Finding where a worker ends before it shows what a check looks at."""
-    return Untold(seen=f"{low(rank)} ({rank.cluster}) ends before it {what}.", line=rank.error_line)
+    return Untold(seen=f"{low(rank)} ({rank.cluster}) ends before it {what}", line=rank.error_line)
 
 
 def untrained(runs: TaskRuns) -> Finding | None:
@@ -155,15 +142,3 @@ def trainings(runs: TaskRuns) -> Iterator[tuple[list[TaskRank], TaskRank, TaskFi
     for workers in runs.clusters.values():
         for rank in workers:
             yield workers, rank, rank.facts.fits[0]
-
-
-def with_expected(runs: TaskRuns, expected: TaskRuns) -> Iterator[tuple[TaskRank, TaskRank]]:
-    """Yield each worker with the solution's, also of the clusters that other checks judge."""
-    right = expected.clusters | expected.reserved
-    for name, workers in (runs.clusters | runs.reserved).items():
-        yield from zip(workers, right.get(name, []), strict=False)
-
-
-def count(number: int, what: str) -> str:
-    """Return a number with the name of what it counts."""
-    return f"{number} {what}" + "s" * (number != 1)

@@ -33,7 +33,7 @@ def newest(name, iterations):
 
 
 def saves(*iterations, folder=CHECKPOINTS):
-    return [Save(f"{folder}/after-{(number - 1) // 12 + 1}", number, progress(number).weights) for number in iterations]
+    return [Save(f"{folder}/after-{(number - 1) // 12 + 1}", number) for number in iterations]
 
 
 def worker(number, size=2, start=0, epochs=2):
@@ -62,8 +62,6 @@ def worker(number, size=2, start=0, epochs=2):
         entered=progress(start),
         begin=progress(start),
         end=progress(end),
-        updates=[progress(number).weights for number in range(start + 1, end + 1)],
-        weights=[progress(start + epoch * steps).weights for epoch in range(1, epochs + 1)],
     )
     periodic = range(start + 5, end, 5)
     facts = TaskFacts(
@@ -105,7 +103,7 @@ def of_fit(number=1, **values):
 
 def named(name):
     """Return a change of the name of the chief's last checkpoint."""
-    last = Save(f"{CHECKPOINTS}/{name}", 24, progress(24).weights)
+    last = Save(f"{CHECKPOINTS}/{name}", 24)
     changes = of_rank(0, left=newest(name, 24)), of_facts(0, saves=[*saves(5, 10, 15, 20), last])
     return lambda found: [change(found) for change in changes]
 

@@ -5,8 +5,9 @@ import pytest
 from course.steps import get
 from grader.checks import scheduled as checks
 from grader.reading import shell
+from grader.terms.findings import Finding, Untold
 from grader.terms.runs import Rank, Runs
-from grader.terms.watched_facts import JobFacts, SeenRun, SeenTask
+from grader.terms.watched_facts import JobFacts, SeenRank, SeenRun
 
 SOURCE = shell.read(get(19).solution.read_text())
 LARGE, SMALL = 8_000_000, 20_000  # bytes
@@ -23,12 +24,13 @@ def job(name):
     runs = []
     for number, nodes in enumerate(NODES[name]):
         found = [f"checkpoint-{before}" for before in range(number)]
-        asked = name == "limit" and number > 0
+        if name == "limit" and number:
+            found.append("checkpoint-0-asked")
         runs.append(
             SeenRun(
                 nodes,
                 [
-                    SeenTask(node, ["two  words"], "/scratch/7", "own", "/shared/c/7", True, found, asked)
+                    SeenRank(node, ["two  words"], {"DATA": "/scratch/7", "CHECKPOINTS": "/shared/c/7"}, "own", found)
                     for node in nodes
                     for _ in range(2 if name == "steady" else 1)
                 ],
@@ -85,6 +87,11 @@ def of_ranks(field, value, run=0):
     return change
 
 
+def checkpoints(folder, run=0):
+    """Return a change of the folder for checkpoints of all ranks of a run."""
+    return of_ranks("variables", {"CHECKPOINTS": folder}, run)
+
+
 def only(number):
     """Return a change of a job that did not run again after so many runs."""
 
@@ -98,7 +105,7 @@ def only(number):
 def test_the_solution_passes_each_check():
     for check in checks.part.checks:
         assert check.judge(solved(), solved(), SOURCE) is None
-    assert checks.ended(solved(), 19, 60, SOURCE.text).status == "passed"
+    assert checks.part.ended(solved(), 19, 60, SOURCE.text).status == "passed"
 
 
 @pytest.mark.parametrize(
@@ -108,29 +115,29 @@ def test_the_solution_passes_each_check():
             checks.ranks,
             "steady",
             of_ranks("host", "zoe"),
-            "on each of adam and zoe, and ranks were started so: 4",
+            "Ranks were started on these hosts (steady): 4 on zoe. Expected: 2 on adam, 2 on zoe.",
         ),
         (checks.ranks, "steady", of_run(0, "met", False), "never exchanged data with each"),
         (checks.arguments, "steady", of_ranks("arguments", ["two", "words"]), "has the arguments ['two', 'words']."),
         (checks.network, "steady", setting("received", {"eth1": LARGE}), "received 8000 kB through eth1, and 0 kB"),
         (checks.network, "failing", setting("received", {"eth0": LARGE, "eth1": LARGE}), "8000 kB through eth0"),
-        (checks.staged, "steady", of_ranks("copied", "shared"), "'/scratch/7' by DATA, which all nodes share."),
-        (checks.staged, "steady", of_ranks("copied", "none"), "by DATA, where the data are not."),
-        (checks.staged, "steady", setting("left", ["zoe"]), "a copy is still on zoe. Expected: none."),
+        (checks.staged, "steady", of_ranks("copied", "shared"), "to the folder '/scratch/7', which all hosts share."),
+        (checks.staged, "steady", of_ranks("copied", "none"), "'/scratch/7', where the data are not."),
+        (checks.staged, "steady", setting("copies", ["zoe"]), "a copy is still on zoe. Expected: none."),
         (
             checks.checkpoints,
             "steady",
-            of_ranks("below", False),
-            "is '/shared/c/7'. Expected: a folder below",
+            checkpoints("/scratch/7"),
+            "CHECKPOINTS is '/scratch/7'. Expected: a folder below the one that was given, '/shared/c'.",
         ),
         (
             checks.checkpoints,
             "steady",
-            lambda facts: setattr(facts.runs[0].ranks[1], "checkpoints", "/shared/c/8"),
+            lambda facts: setattr(facts.runs[0].ranks[1], "variables", {"CHECKPOINTS": "/shared/c/8"}),
             "CHECKPOINTS differs from rank to rank. Expected: one folder for all ranks of the job.",
         ),
         (checks.checkpoints, "steady", setting("other", "/shared/c/7"), "is '/shared/c/7' in two jobs."),
-        (checks.checkpoints, "moved", of_ranks("checkpoints", "/shared/c/8", 1), "in one run of the job and"),
+        (checks.checkpoints, "moved", checkpoints("/shared/c/8", 1), "in one run of the job and"),
         (checks.status, "failing", setting("state", "COMPLETED"), "status 3, and the job ends as COMPLETED (failing)."),
         (checks.limit, "steady", setting("limit", "1-00:00:00"), "time limit is 1-00:00:00, as Slurm writes it."),
         (
@@ -164,10 +171,10 @@ def test_the_solution_passes_each_check():
             setting("state", "FAILED"),
             "The last run of the job ends as FAILED (moved). Expected: COMPLETED.",
         ),
-        (checks.output, "moved", setting("output", "/shared/work/train.out"), "The output of job 7 goes to train.out."),
+        (checks.output, "moved", setting("output", "/shared/work/train.out"), "job 7 goes to train.out, and so does"),
         (checks.output, "moved", setting("printed", [2]), "its file has the output of these runs: 3."),
         (checks.signal, "limit", only(1), "set to two minutes. It did not run again; its state is NODE_FAIL."),
-        (checks.signal, "limit", of_ranks("asked", False, 1), "no rank had saved a checkpoint on SIGUSR1."),
+        (checks.signal, "limit", of_ranks("found", ["checkpoint-0"], 1), "no rank had saved a checkpoint on SIGUSR1."),
         (
             checks.signal,
             "limit",
@@ -184,14 +191,14 @@ def test_the_solution_passes_each_check():
 )
 def test_what_is_missing_is_said(check, name, change, said):
     finding = found(check, name, change)
-    assert said in finding.message and not finding.untold and not finding.unclear
+    assert said in finding.message and type(finding) is Finding and finding.expected
 
 
 def test_a_job_that_does_not_end_when_a_rank_fails_is_found():
     runs = solved()
     runs.reserved["failing"][0].ended_for = "time"
     finding = checks.status(runs, solved(), SOURCE)
-    assert finding.message == "A rank fails with status 3, and the job does not end (failing)."
+    assert finding.message == "A rank fails with status 3, and the job does not end (failing). Expected: FAILED."
 
 
 def test_a_job_that_failed_and_was_not_requeued_is_reported_with_its_exit_status():
@@ -223,7 +230,7 @@ def test_nothing_is_decided_where_no_rank_starts(check, why):
     for ran in (ranks[0] for ranks in (runs.clusters | runs.reserved).values()):
         ran.facts.runs = [SeenRun(["adam"])]
     finding = check(runs, solved(), SOURCE)
-    assert finding.untold and finding.message == f"Not checked: {why}."
+    assert finding == Untold(seen=why)
 
 
 @pytest.mark.parametrize(
@@ -231,10 +238,10 @@ def test_nothing_is_decided_where_no_rank_starts(check, why):
     [
         ({"syntax": "job.sbatch: line 12: unexpected end of file"}, "not valid bash: job.sbatch: line 12", 12),
         ({"refused": "sbatch fails: error: invalid partition"}, "Slurm does not take the job: sbatch fails", None),
-        ({"ended_for": "time"}, "The job does not end (steady): 4 ranks were started.", None),
+        ({"ended_for": "time"}, "The job does not end (steady): 4 ranks were started. Expected", None),
         (
             {"ended_for": "time", "runs": [], "stdout": "waits\n"},
-            "The job does not end (steady): no rank was started. It printed last: waits",
+            "The job does not end (steady): no rank was started. Expected: it ends by itself. It printed last: waits",
             None,
         ),
         ({"state": "FAILED", "exit": 127}, "ends as FAILED, with status 127 (steady); 4 ranks were started.", None),
@@ -246,5 +253,5 @@ def test_a_job_that_does_not_run_fails(changes, said, line):
     ran = runs.clusters["steady"][0]
     for field, value in changes.items():
         setattr(ran.facts if hasattr(ran.facts, field) else ran, field, value)
-    outcome = checks.ended(runs, 19, 60, SOURCE.text)
+    outcome = checks.part.ended(runs, 19, 60, SOURCE.text)
     assert outcome.status == "failed" and said in outcome.message and outcome.line == line

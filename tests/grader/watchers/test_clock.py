@@ -20,6 +20,13 @@ def test_it_runs_up_to_its_limit(file):
     assert not clock.runs()
 
 
+def test_it_waits_until_something_is_true_or_its_limit_comes(file):
+    answers = iter([False, True])
+    assert Clock(file, 5).until(lambda: next(answers))
+    assert Clock(file, 0).until(lambda: True)
+    assert not Clock(file, 0).until(lambda: False)
+
+
 def test_seconds_in_which_others_kept_the_cores_do_not_count(file):
     clock = Clock(file, 5)
     file.write_text("14.9 60.0")

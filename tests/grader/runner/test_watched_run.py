@@ -1,6 +1,5 @@
 """A launch script is hostile code: what it can see, do and leave behind in the sandbox that its hosts are made in."""
 
-import json
 import os
 import re
 import socket
@@ -8,17 +7,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from course.steps import ROOT
-from grader.terms.job import Cluster
-from grader.runner import synthetic_data
-from grader.runner import watched_run
+from grader.checks.launch_script import UNEVEN
+from grader.checks.scheduled import STEADY
+from grader.runner import synthetic_data, watched_run
+from grader.terms.watched_facts import JobFacts, LaunchFacts
 
 pytestmark = pytest.mark.slow
-
-UNEVEN = Cluster("uneven", "2 hosts", 2, 1, 0, watcher="launch_script")
-STEADY = Cluster("steady", "2 nodes", 3, 1, 0, watcher="slurm_job")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +29,12 @@ def data():
 
 def run(script, data, seconds=60):
     """Run a launch script on two hosts, zoe and adam, and return the result."""
-    return json.loads(watched_run.run(script, "launch.sh", [UNEVEN], seconds, data, True))["clusters"]["uneven"][0]
+    return watched_run.run(script, "launch.sh", [UNEVEN], seconds, data, True).clusters["uneven"][0]
+
+
+def facts(script, data):
+    """Run a launch script, and return what was seen of it."""
+    return msgspec.msgpack.decode(run(script, data).facts, type=LaunchFacts)
 
 
 def test_a_job_that_ends_the_scheduler_gets_no_verdict(data, leftovers):
@@ -41,7 +44,7 @@ def test_a_job_that_ends_the_scheduler_gets_no_verdict(data, leftovers):
 
 
 ODD = """#!/bin/bash
-mkdir -p "$CHECKPOINTS" "$3"/ready-0-9 "$3"/digest-0
+mkdir -p "$CHECKPOINTS" "$3"/ready-0-9
 cd "$CHECKPOINTS"
 echo other > checkpoint-$'\\xff'
 for number in {1..5000}; do echo other > "checkpoint-$(printf %0150d $number)"; done
@@ -50,27 +53,27 @@ mpirun "$@" $'\\xff'
 
 
 def test_what_a_job_makes_of_odd_names_and_texts_is_no_trouble(data):
-    (found,) = json.loads(watched_run.run(ODD, "job.sbatch", [STEADY], 60, data, True))["clusters"]["steady"]
-    rank = found["facts"]["runs"][0]["ranks"][0]
-    assert rank["arguments"][-1] == "?" and len(rank["found"]) == 100
+    (found,) = watched_run.run(ODD, "job.sbatch", [STEADY], 60, data, True).clusters["steady"]
+    rank = msgspec.msgpack.decode(found.facts, type=JobFacts).first.ranks[0]
+    assert rank.arguments[-1] == "?" and len(rank.found) == 100
 
 
 def test_a_script_that_outlasts_its_time_is_late(data, monkeypatch, leftovers):
-    monkeypatch.setattr(watching, "STARVED", 1000)  # the cores were its own
+    monkeypatch.setattr(watched_run, "STARVED", 1000)  # the cores were its own
     with pytest.raises(watched_run.LateError, match="did not end within"):
         run("sleep 60", data, seconds=2)
     assert leftovers() == []
 
 
 def test_a_script_that_other_programs_kept_from_the_cores_is_not_late(data, monkeypatch, leftovers):
-    monkeypatch.setattr(watching, "STARVED", -1)  # as after a long time on a busy machine
+    monkeypatch.setattr(watched_run, "STARVED", -1)  # as after a long time on a busy machine
     with pytest.raises(watched_run.WatchError, match="too busy"):
         run("sleep 60", data, seconds=2)
     assert leftovers() == []
 
 
 def lines(script, data):
-    return run(script, data)["stdout"].splitlines()
+    return run(script, data).stdout.splitlines()
 
 
 def test_a_script_cannot_change_what_later_ranks_load(data):
@@ -108,17 +111,17 @@ def test_a_script_has_no_rights_over_its_hosts(data):
 
 
 def test_what_a_script_leaves_on_hosts_ends_with_them(data, leftovers):
-    found = run("for h in zoe adam; do ssh $h 'setsid sleep 1000 > /dev/null 2>&1 < /dev/null &'; done", data)
-    assert found["facts"]["left"] == ["adam", "zoe"]
+    found = facts("for h in zoe adam; do ssh $h 'setsid sleep 1000 > /dev/null 2>&1 < /dev/null &'; done", data)
+    assert found.running == ["adam", "zoe"]
     assert leftovers() == []
 
 
 def test_a_flood_ends_the_script(data):
-    assert run("yes", data)["ended_for"] == "output"
+    assert run("yes", data).ended_for == "output"
 
 
 def test_too_much_memory_ends_the_script(data, monkeypatch, leftovers):
-    monkeypatch.setattr(watching, "MEMORY", 600 * 2**20)
+    monkeypatch.setattr(watched_run, "MEMORY", 600 * 2**20)
     with pytest.raises(watched_run.LateError, match="too much memory"):
         run("python -c 'block = bytearray(700 * 2**20); input()' < <(sleep 100)", data)
     assert leftovers() == []
@@ -138,12 +141,12 @@ def test_files_in_memory_are_limited(data):
 
 
 def test_a_crowd_of_false_ranks_is_no_trouble(data):
-    rank = ROOT / "grader" / "watchers" / "rank.py"
+    rank = ROOT / "grader" / "watchers" / "mpi_rank.py"
     fake = f"import time; time.sleep(5)  # {'x' * 1000}"
     crowd = f"for i in {{1..150}}; do exec -a python python -S -c '{fake}' {rank} & done; wait"
-    assert run(crowd, data)["facts"]["ranks"] == []  # they are no such program
+    assert facts(crowd, data).first.ranks == []  # they are no such program
     crowd = f"for i in {{1..150}}; do (exec -a x sh -c 'sleep 5 #{'x' * 1000}' {rank}) & done; wait"
-    assert len(run(crowd, data)["facts"]["ranks"]) <= 100
+    assert len(facts(crowd, data).first.ranks) <= 100
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
-from benchmarks import busy, classes, course_run, elastic, grading, judging, mutants, scaling, setup, verdicts
+from benchmarks import busy, classes, course_run, elastic, fresh, grading, judging, scaling, setup, verdicts
+from benchmarks.mutants import measure as mutants
 from course.figures.style import GREY, plots, rank_colour
+from tests.corpus import PARTS
 
 RESULTS = Path(__file__).with_name("results.json")
-VERDICTS = {f"verdicts-{part}": part for part in verdicts.ROWS}
+VERDICTS = {f"verdicts-{part}": part for part in PARTS}
 BENCHMARKS = {
     "setup": setup.measure,
     "course": course_run.measure,
@@ -23,6 +25,7 @@ BENCHMARKS = {
     "classes": classes.measure,
     "busy": busy.measure,
     "elastic": elastic.measure,
+    "fresh": fresh.measure,
 }
 
 

@@ -14,10 +14,10 @@ from statistics import median
 from course import launch, steps
 from course.steps import ROOT, SOLUTIONS, Step
 from grader import checks
-from grader.terms.job import IMAGES, Cluster
 from grader.judge import judge
 from grader.runner import synthetic_data
 from grader.runner.pool import Pool
+from grader.terms.clusters import IMAGES, AnyCluster
 
 REPEATS = 7
 PAIRS = 5  # for the steps after the first
@@ -61,7 +61,7 @@ def _pairs(number: int, pairs: int) -> dict:
     return {"check": check, "run": run, "ratio": ratio}
 
 
-def _launched(step: Step, cluster: Cluster, program: Path) -> list[str]:
+def _launched(step: Step, cluster: AnyCluster, program: Path) -> list[str]:
     """Return the command that runs a step's program on a cluster, by the launcher that the lesson takes."""
     images = f"{program.parent}/data/{synthetic_data.FOLDER}"
     arguments = [argument.replace(IMAGES, images) for argument in cluster.arguments]

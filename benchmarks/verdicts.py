@@ -15,10 +15,8 @@ from course import steps
 from grader.checks import ending
 from grader.classroom import verdicts
 from grader.terms.report import Outcome, Report
-from tests.attacks.forgeries import FORGERIES
 from tests.corpus import PARTS
 
-ROWS = {**PARTS, "forgeries": FORGERIES}
 TURNS = Path(__file__).with_name("turns")
 JOBS = 2
 
@@ -27,10 +25,10 @@ def measure(part: str, times: int) -> dict:
     """Return {"scripts", "times", "wrong": [names of those judged wrongly], "unlike": [those whose reports differed]}.
 
     Args:
-        part: a key of ROWS.
+        part: a key of PARTS.
         times: how often to judge each script.
     """
-    rows = ROWS[part]
+    rows = PARTS[part]
     stores = [verdicts.Store(TURNS / str(turn)) for turn in range(times)]
 
     def judged(order: tuple) -> Report:

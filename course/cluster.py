@@ -23,8 +23,8 @@ import psutil
 
 from course import launch, tf_config
 from course.internal.reaper import Reaped
-from course.internal.records import Record, read_records
 from course.launch import LAST_LINES, TIMEOUT, RunError
+from course.record.records import Record, read_records
 
 
 @dataclass
@@ -112,7 +112,7 @@ class Cluster:
             raise RunError(f"{task.name} is running already.")
         task.command, task.exit = command, None
         trains = kind == "chief" or "ps" not in self.addresses
-        recorder = ["-m", "course.internal.recorder", str(self.records)] if trains else []
+        recorder = ["-m", "course.record", str(self.records)] if trains else []
         config = {"TF_CPP_MIN_LOG_LEVEL": "2"}  # a server warns about each connection that a process leaves behind
         config |= {"TF_CONFIG": tf_config.make(self.addresses, kind, index), "COURSE_RECORD_RANK": str(index)}
         config["TF_NUM_INTEROP_THREADS"] = "4"  # a step waits, in one of these, for what other processes send

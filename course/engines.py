@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from course import cluster, faults, launch
 from course.cluster import Cluster
 from course.internal.meter import Meter
-from course.internal.records import Record
+from course.record.records import Record
 from course.steps import SOLUTIONS
 
 ONE = "one process"

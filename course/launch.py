@@ -17,8 +17,8 @@ from typing import Any
 from course.internal import stalls
 from course.internal.following import follow
 from course.internal.reaper import Reaped
-from course.internal.records import Record, read_records
 from course.internal.simulated_hosts import rendezvous
+from course.record.records import Record, read_records
 from course.steps import ROOT
 
 # Flags of the programs: a model that trains in seconds on two cores, or the full one.
@@ -157,7 +157,7 @@ def script(
         if hosts > 1:
             port = stack.enter_context(rendezvous(hosts, np // hosts))
             settings |= {"COURSE_RECORD_HOSTS": str(hosts), "COURSE_RECORD_RENDEZVOUS": str(port)}
-        command = [sys.executable, "-m", "course.internal.recorder", directory, str(path), *arguments]
+        command = [sys.executable, "-m", "course.record", directory, str(path), *arguments]
         settings = (variables or {}) | settings
         run = mpirun(command, np, timeout=timeout, say=say, variables=settings, shown=shlex.join(shown))
         run.records = read_records(Path(directory))

@@ -23,14 +23,15 @@ REGISTRY = ROOT / "course" / "steps.py"
 
 PART = '''"""The part of {script}. TODO: say what becomes of the program."""
 
-from grader.checks.part import Finding, Part
+from grader.checks.part import Part
 from grader.checks.training import CLUSTERS
-from grader.terms.facts import HorovodFacts
 from grader.reading.parsing import Source
+from grader.terms.facts import HorovodFacts
+from grader.terms.findings import Finding
 from grader.terms.runs import HorovodRuns
 
-# TODO: choose the facts that the processes report, and give the clusters the program's arguments (grader.terms.job.flags).
-part = Part("{script}", "{solution}", HorovodFacts)
+# TODO: choose the facts that ranks report, and give the clusters the arguments of the program (flags in their module).
+part = Part("{script}", HorovodFacts)
 '''
 CHECK = '''
 
@@ -42,15 +43,15 @@ CHECK = '''
 )
 def step_{number:02d}({arguments}) -> Finding | None:
     """TODO: what the step asks for, in one line that the learner reads."""
-    return Finding("TODO: what was observed. Expected: what the solution does.")
+    return Finding(seen="TODO: what was observed", expected="TODO: what the solution does")
 '''
 OF_A_NEW_PART = "runs: HorovodRuns, expected: HorovodRuns, source: Source"
-ROWS = '"""{kind} scripts of step {number}. TODO: name the part."""\n\nfrom tests.corpus.variant import Variant\n'
-CORRECT = '\nCORRECT {sign} (Variant("the solution of step {number}", {number}, (), in_ci=True),)\n'
+ROWS = '"""{kind} scripts of step {number}. TODO: name the part."""\n\nfrom tests.corpus.variant import {made}\n'
+CORRECT = '\nCORRECT {sign} (right({number}, "the solution of step {number}", in_ci=True),)\n'
 WRONG = """
 WRONG {sign} (
-    Variant("nothing done at step {number}", {number}, (), {number}, "{starter}", in_ci=True),
-    Variant("TODO: a mistake", {number}, (("TODO: right lines", "TODO: wrong lines"),), {number}, in_ci=True),
+    wrong({number}, "nothing done at step {number}", base="{starter}", in_ci=True),
+    wrong({number}, "TODO: a mistake", ("TODO: right lines", "TODO: wrong lines"), in_ci=True),
 )
 """
 
@@ -77,6 +78,8 @@ def make(number: int, part: str, after: int, title: str) -> list[Path]:
     if step.solution.exists() or step.notebook.exists():
         raise click.ClickException(f"{step.solution} or {step.notebook} exists already.")
     step.solution.write_text(before.solution.read_text())
+    if module:
+        _move_link(before, step)
     step.notebook.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(lesson_skeleton.notebook(step), step.notebook)
     _register(step)
@@ -127,6 +130,14 @@ def _step(number: int, new_part: str, before: Step, title: str) -> Step:
     return Step(number, title, before.solution_name, f"{stem}_after_step_{number:02d}.py", script)
 
 
+def _move_link(before: Step, step: Step) -> None:
+    """Let the part's ..._solution.py, if it has one, lead to its new last step."""
+    for link in steps.SOLUTIONS.glob("*_solution.py"):
+        if link.is_symlink() and link.resolve() == before.solution:
+            link.unlink()
+            link.symlink_to(step.solution.name)
+
+
 def _register(step: Step) -> None:
     """Add the step to the registry, in the order of the numbers."""
     text = REGISTRY.read_text()
@@ -164,17 +175,17 @@ def _add_part(step: Step, part: str) -> Path:
     """Make a part with a stub for its first check."""
     module = CHECKS / f"{part}.py"
     stub = CHECK.format(number=step.number, option="clusters=CLUSTERS", arguments=OF_A_NEW_PART)
-    module.write_text(PART.format(script=step.script, solution=step.solution_name) + stub)
+    module.write_text(PART.format(script=step.script) + stub)
     return module
 
 
 def _add_rows(step: Step, part: str) -> list[Path]:
     """Add rows to the part's correct and wrong scripts in the corpus, and make these modules where there are none."""
     modules = []
-    for kind, rows in (("Correct", CORRECT), ("Wrong", WRONG)):
+    for kind, made, rows in (("Correct", "right", CORRECT), ("Wrong", "wrong", WRONG)):
         module = CORPUS / f"{part}_{kind.lower()}.py"
         exists = module.exists()
-        text = module.read_text() if exists else ROWS.format(kind=kind, number=step.number)
+        text = module.read_text() if exists else ROWS.format(kind=kind, number=step.number, made=made)
         new = rows.format(number=step.number, starter=step.starter_name, sign="+=" if exists else "=")
         module.write_text(text + new)
         modules.append(module)

@@ -8,15 +8,14 @@ from matplotlib.figure import Figure
 
 from course.figures.style import GREY, RANK_COLOURS, arrow, box, canvas
 
-BLUE, RED, GREEN, PINK, ORANGE, SKY, *_ = RANK_COLOURS
+BLUE, RED, GREEN, PINK, ORANGE, *_ = RANK_COLOURS
 ROOMS = {
     "judge": GREY,
     "runner": BLUE,
     "checks": GREEN,
-    "facts": ORANGE,
+    "reading": ORANGE,
     "report": PINK,
     "sandboxed": RED,
-    "witness": SKY,
 }
 BOUNDARY = 2.65  # inches from the bottom
 
@@ -38,9 +37,9 @@ def way_in(ax: Axes) -> None:
     """Draw the judge's process, up to the job that it sends."""
     step(ax, "1", 0.4, 7.15, 1.75, "__main__.py", "command line", "judge")
     step(ax, "2", 2.45, 7.15, 1.75, "judge.py", "one script, one report", "judge")
-    step(ax, "3", 4.5, 7.15, 1.9, "runner/reading.py", "parses, runs nothing", "runner")
-    step(ax, "4", 6.7, 7.15, 1.75, "checks/part.py", "clusters of the step", "checks")
-    step(ax, "5", 8.75, 7.15, 1.9, "runner/pool.py", "sandbox and job", "runner")
+    step(ax, "", 4.5, 7.15, 1.9, "reading/parsing.py", "parses, runs nothing", "reading")
+    step(ax, "3", 6.7, 7.15, 1.75, "checks/part.py", "clusters of the step", "checks")
+    step(ax, "4", 8.75, 7.15, 1.9, "runner/pool.py", "sandbox and job", "runner")
     for start, end in ((2.15, 2.45), (4.2, 4.5), (6.4, 6.7), (8.45, 8.75)):
         arrow(ax, (start, 7.52), (end, 7.52))
     arrow(ax, (9.9, 7.15), (9.9, 4.2))
@@ -48,13 +47,11 @@ def way_in(ax: Axes) -> None:
 
 
 def way_back(ax: Axes) -> None:
-    """Draw the judge's process, from the answer to the report, and what it has another process do."""
-    region(ax, 3.3, 4.9, 5.05, 1.1, "", GREY)
-    ax.text(8.25, 5.87, "deciding.py runs 3, 10 and 11 in a sandbox of its own", ha="right", va="center", fontsize=8.5)
-    step(ax, "10", 6.5, 5.0, 1.75, "runs.py", "validates the answer", "facts")
-    step(ax, "11", 3.4, 5.0, 2.45, "checks/horovod/epochs.py", "compares with the solution", "checks")
-    step(ax, "12", 0.4, 5.0, 1.9, "report/text.py", "shows the report", "report")
-    step(ax, "", 3.4, 6.1, 2.45, "runner/expectations.py", "the solution's facts, stored", "runner")
+    """Draw the judge's process, from the answer to the report."""
+    step(ax, "", 6.5, 5.0, 1.75, "runner/answers.py", "decodes the facts", "runner")
+    step(ax, "8", 3.4, 5.0, 2.45, "checks/horovod/epochs.py", "compares with the solution", "checks")
+    step(ax, "9", 0.4, 5.0, 1.9, "report/text.py", "shows the report", "report")
+    step(ax, "", 3.4, 6.1, 2.45, "runner/expectations.py", "the solution's answer, stored", "runner")
     arrow(ax, (6.5, 5.37), (5.85, 5.37))
     arrow(ax, (3.4, 5.37), (2.3, 5.37))
     ax.text(2.85, 5.46, "outcomes", fontsize=8.5, ha="center")
@@ -63,15 +60,15 @@ def way_back(ax: Axes) -> None:
 
 def processes(ax: Axes) -> None:
     """Draw what runs a script: fork server, supervisor and ranks."""
-    step(ax, "6", 8.75, 3.4, 2.05, "runner/fork_server.py", "imports once, then forks", "runner")
-    step(ax, "7", 0.5, 3.15, 7.75, "runner/supervisor.py", "starts the ranks, watches and ends them", "runner")
+    step(ax, "", 8.75, 3.4, 2.05, "runner/fork_server.py", "imports once, then forks", "runner")
+    step(ax, "5", 0.5, 3.15, 7.75, "runner/supervisor.py", "starts the ranks, watches and ends them", "runner")
     arrow(ax, (8.75, 3.6), (8.25, 3.6))
     arrow(ax, (7.37, 3.9), (7.37, 5.0))
     ax.text(7.45, 4.47, "answer", fontsize=8.5, va="center")
     for rank, left in enumerate((0.5, 3.1, 5.7)):
         box(ax, left, 0.5, 2.55, 1.8, colour=RED, face="white")
         ax.text(left + 1.27, 2.1, f"rank {rank}", ha="center", va="center", fontsize=9)
-        numbers = ("8  ", "9  ") if rank == 0 else ("", "")
+        numbers = ("6  ", "7  ") if rank == 0 else ("", "")
         for height, text in ((1.77, f"{numbers[0]}sandboxed/rank.py"), (1.42, f"{numbers[1]}…/horovod_recorder.py")):
             weight = "bold" if rank == 0 else "normal"
             ax.text(left + 1.27, height, text, ha="center", va="center", fontsize=9, weight=weight)
@@ -79,15 +76,6 @@ def processes(ax: Axes) -> None:
         arrow(ax, (left + 0.35, 3.15), (left + 0.35, 2.3))
         arrow(ax, (left + 0.85, 2.3), (left + 0.85, 3.15), RED)
         ax.text(left + 0.95, 2.9, "facts, output", fontsize=8.5, va="center", color=RED)
-
-
-def witness(ax: Axes) -> None:
-    """Draw the rank of the course's own, with which a rank of the script's trains."""
-    region(ax, 8.75, 0.3, 2.15, 1.45, "Another sandbox", SKY)
-    step(ax, "", 8.9, 0.45, 1.85, "witness/rank.py", "a rank of the course's own", "witness")
-    arrow(ax, (8.9, 1.0), (8.25, 1.0))
-    arrow(ax, (8.25, 0.8), (8.9, 0.8))
-    ax.text(8.9, 1.34, "collectives of one cluster", va="center", fontsize=8.5)
 
 
 def rooms(ax: Axes) -> None:
@@ -109,7 +97,7 @@ def draw() -> Figure:
         0.3,
         8.15,
         4.0,
-        "Sandbox of one script: runner/sandbox.py decides what it may read and write",
+        "Sandbox of one script: sandbox/policy.py decides what it may read and write",
         BLUE,
     )
     ax.axhline(BOUNDARY, color=RED, linewidth=2.2, linestyle=(0, (5, 2)))
@@ -119,7 +107,6 @@ def draw() -> Figure:
     way_in(ax)
     way_back(ax)
     processes(ax)
-    witness(ax)
     rooms(ax)
     return figure
 

@@ -21,12 +21,15 @@ if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/ma
         python=$candidate
         "$candidate" -m pip --version >/dev/null 2>&1 && with_pip=yes && break
     done
-    [ -n "$python" ] ||
-        stop "Python 3.11 is needed and was not found. Install it, for instance with: apt-get install python3.11, or pyenv install 3.11"
-    [ -n "$with_pip" ] || [ -x "$root/.tools/bin/uv" ] ||
-        stop "pip is needed and was not found. Install it, for instance with: apt-get install python3-pip"
-    command -v "${CXX:-g++}" >/dev/null ||
-        stop "a C++ compiler is needed, to build Horovod, and was not found. Install it, for instance with: apt-get install g++"
+    missing= packages=
+    lack() { missing+=", $1" packages+=" $2"; }
+    [ -n "$python" ] || lack "Python 3.11 (where it has no package: pyenv install 3.11)" python3.11
+    [ -n "$with_pip" ] || [ -x "$root/.tools/bin/uv" ] || lack "pip" python3-pip
+    { command -v "${CXX:-g++}" && command -v "${CC:-cc}"; } >/dev/null ||
+        lack "a compiler for C++ and C (${CXX:-g++}, ${CC:-cc})" g++
+    command -v make >/dev/null || lack "make" make
+    [ -z "$missing" ] ||
+        stop "needed and not found: ${missing#, }. On Debian and Ubuntu, install with: apt-get install$packages"
     echo "Set-up: making the environment in .venv (some minutes the first time, while Horovod is built)" >&2
     (
         flock 9
@@ -34,7 +37,7 @@ if [ ! -x "$root/.venv/bin/python" ] || ! cmp -s "$root/uv.lock" "$root/.venv/ma
             --root-user-action=ignore --target "$root/.tools" "uv==$uv_version" || stop "uv could not be installed with pip: see above."
         # Compiled once here, TensorFlow is imported in half the time, also where .venv cannot be written to any more.
         "$root/.tools/bin/uv" sync --compile-bytecode --quiet --project "$root" --frozen --python "$python" --extra "$extra" ||
-            stop "uv could not make the environment: see above. If Horovod's build failed, 'uv cache clean horovod' and a second try rule out a stale one."
+            stop "uv could not make the environment. Above, its first lines name the package that failed, and the lines with 'error' say why."
         rm -f "$root"/.venv/made-from.*
         cp "$root/uv.lock" "$root/.venv/made-from.$extra"
     ) 9>"$root/.setup.lock" || exit 1

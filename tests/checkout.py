@@ -20,7 +20,7 @@ class Checkout:
         for name in subprocess.check_output(listed, cwd=ROOT, text=True).splitlines():
             if (ROOT / name).is_file():
                 (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, self.root / name)
+                shutil.copy2(ROOT / name, self.root / name, follow_symlinks=False)
         self.environment = os.environ | {
             "PYTHONPATH": str(self.root),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -42,9 +42,13 @@ class Checkout:
         return re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.M)
 
     def texts(self) -> dict[str, bytes]:
-        """Return the content of every file by its name, without the tools' caches."""
+        """Return the content of every file, and of every link its target, by name, without the tools' caches."""
         files = {str(path.relative_to(self.root)): path for path in self.root.rglob("*") if path.is_file()}
-        return {name: path.read_bytes() for name, path in files.items() if not re.search("_cache|__pycache__", name)}
+        return {
+            name: bytes(path.readlink()) if path.is_symlink() else path.read_bytes()
+            for name, path in files.items()
+            if not re.search("_cache|__pycache__", name)
+        }
 
     def changed(self) -> set[str]:
         """Return the names of the files that were added, changed or deleted since the copy was made."""

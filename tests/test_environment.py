@@ -78,21 +78,42 @@ def set_up(tmp_path, tools, **variables):
 
 
 BASIC = dict.fromkeys(("bash", "dirname", "uname", "cmp"))
+PYTHON = {"python3.11": "exit 0"}
+WITHOUT_PIP = {"python3.11": '[ "$1" = -m ] && exit 1 || exit 0'}
+COMPILERS = {"g++": "exit 0", "cc": "exit 0"}
+MAKE = {"make": "exit 0"}
+
+
+def test_the_set_up_refuses_another_platform(tmp_path):
+    assert "Darwin arm64" in set_up(tmp_path, BASIC | {"uname": "echo Darwin arm64"})
 
 
 @pytest.mark.parametrize(
-    ("tools", "said"),
+    ("tools", "packages"),
     [
-        (BASIC | {"uname": "echo Darwin arm64"}, r"this is Darwin arm64.*Linux x86_64 only"),
-        (BASIC, r"Python 3\.11 is needed"),
-        (BASIC | {"python3": "exit 1"}, r"Python 3\.11 is needed"),
-        (BASIC | {"python3.11": '[ "$1" = -m ] && exit 1 || exit 0'}, r"pip is needed"),
-        (BASIC | {"python3.11": "exit 0"}, r"C\+\+ compiler is needed"),
+        ({}, "python3.11 python3-pip g++ make"),
+        ({"python3": "exit 1"} | COMPILERS | MAKE, "python3.11 python3-pip"),
+        (WITHOUT_PIP | COMPILERS | MAKE, "python3-pip"),
+        (PYTHON | MAKE, "g++"),
+        (PYTHON | MAKE | {"g++": "exit 0"}, "g++"),
+        (PYTHON | COMPILERS, "make"),
     ],
-    ids=["platform", "no python", "old python", "no pip", "no compiler"],
+    ids=["nothing", "old python", "no pip", "no compiler", "no compiler for C", "no make"],
 )
-def test_the_set_up_says_what_is_missing(tmp_path, tools, said):
-    assert re.search(said, set_up(tmp_path, tools))
+def test_the_set_up_names_all_packages_that_are_missing(tmp_path, tools, packages):
+    said = set_up(tmp_path, BASIC | tools)
+    assert re.findall(r"apt-get install (.*)", said) == [packages]
+    assert len(said.splitlines()) == 1
+
+
+def test_the_set_up_fails_and_shows_the_reason_when_uv_does(tmp_path):
+    uv = tmp_path / ".tools" / "bin" / "uv"
+    uv.parent.mkdir(parents=True)
+    uv.write_text("#!/bin/sh\necho 'error: No space left on device' >&2; exit 2\n")
+    uv.chmod(0o755)
+    said = set_up(tmp_path, BASIC | PYTHON | COMPILERS | MAKE | {"flock": "exit 0"})
+    assert "error: No space left on device" in said
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_the_repository_stays_small():

@@ -1,7 +1,5 @@
 """The recipe of CONTRIBUTING.md: a step is added in a copy of the repository, then released, checked and listed."""
 
-import shutil
-
 import nbformat
 import pytest
 
@@ -15,13 +13,13 @@ LESSON = "notebooks/step_21/step_21.ipynb"
 CHECK = "grader/checks/horovod/epochs.py"
 CORRECT, WRONG = "tests/corpus/horovod_correct.py", "tests/corpus/horovod_wrong.py"
 RULES = "docs/architecture.md"
-STUBS = {SOLUTION, LESSON, "course/steps.py", CHECK, CORRECT, WRONG}
+STUBS = {SOLUTION, FINAL_SOLUTION, LESSON, "course/steps.py", CHECK, CORRECT, WRONG}
 
 STOP = "callbacks.append(StopAtAccuracy(args.target_accuracy, args.patience))\n"
 WRITTEN = "callbacks.append(tf.keras.callbacks.TerminateOnNaN())\n"
 
 STUB_OF_THE_CHECK = '''    """TODO: what the step asks for, in one line that the learner reads."""
-    return Finding("TODO: what was observed. Expected: what the solution does.")
+    return Finding(seen="TODO: what was observed", expected="TODO: what the solution does")
 '''
 WRITTEN_CHECK = '''    """Every rank stops training when the loss is not a number.
 
@@ -30,8 +28,9 @@ WRITTEN_CHECK = '''    """Every rank stops training when the loss is not a numbe
     for rank in runs.ranks():
         if rank.facts.fits and "TerminateOnNaN" not in rank.facts.fits[0].callbacks:
             return Finding(
-                f"{rank.where} trains without TerminateOnNaN. Expected: every rank has it.",
-                source.line_of("callbacks"),
+                seen=f"{rank.where} trains without TerminateOnNaN",
+                expected="every rank has it",
+                line=source.line_of("callbacks"),
             )
     return None
 '''
@@ -61,7 +60,6 @@ def checkout(tmp_path):
 def write_the_step(checkout):
     """Write what the stubs leave open, in their places and nowhere else."""
     checkout.edit(SOLUTION, (STOP, f"{STOP}\n# Step 21: a loss that is not a number stays so.\n{WRITTEN}"))
-    shutil.copyfile(checkout.root / SOLUTION, checkout.root / FINAL_SOLUTION)
     checkout.edit(LESSON, ("TODO: ", ""), ("TODO", "nan"))
     checkout.edit(CHECK, ("TODO: what to change", "what to change"))
     hint = "what to try where the script lacks what the step asks for."
@@ -81,7 +79,7 @@ def test_the_stubs_fail_until_they_are_written(checkout):
     assert checkout.changed() == STUBS
     assert {test.partition("::")[0] for test in checkout.failing(*FILES, "-k", OF_STUBS)} == set(FILES)
     write_the_step(checkout)
-    assert checkout.changed() == STUBS | {FINAL_SOLUTION, RULES}
+    assert checkout.changed() == STUBS | {RULES}
     assert checkout.failing(*FILES, "tests/test_asked.py", "-k", f"{OF_STUBS} or step_21") == []
 
 

@@ -101,9 +101,9 @@ def test_steps_follow_each_other():
             assert after.starter == before.solution
 
 
-@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-def test_the_solution_is_the_program_after_the_last_step(part):
-    assert (SOLUTIONS / part.solution).read_text() == part.checks[-1].step.solution.read_text()
+def test_a_link_leads_to_the_program_after_the_last_step():
+    links = {path.resolve() for path in SOLUTIONS.rglob("*") if path.is_symlink()}
+    assert links and links <= {part.checks[-1].step.solution for part in PARTS.values()}
 
 
 def test_no_stray_file_is_among_the_solutions():

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from course.figures.style import GREY, box, canvas, plots, rank_colour
-from course.internal.records import Record
 from course.launch import Run
+from course.record.records import Record
 
 # The parts of a run's time, as run_shares() returns them, and what is left.
 SHARES = {

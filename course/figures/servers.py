@@ -8,7 +8,7 @@ from matplotlib.patches import Patch
 
 from course.figures.restarts import LOST
 from course.figures.style import GREY, PALE, arrow, box, canvas, plots, rank_colour
-from course.internal.records import Record
+from course.record.records import Record
 
 CHIEF, PS, WORKER, EVALUATOR = rank_colour(2), rank_colour(4), rank_colour(0), rank_colour(3)
 

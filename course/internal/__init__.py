@@ -1,4 +1,4 @@
-"""Machinery of the course itself: process reaper, recorder of training runs, resource meter, simulated hosts.
+"""Machinery of the course itself: process reaper, resource meter, simulated hosts and GPUs.
 
 Lessons and solutions import nothing from here.
 """

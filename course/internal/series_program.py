@@ -1,6 +1,6 @@
 """Run several training scripts one after the other, inside a rank.
 
-    mpirun -np 2 python -m course.internal.recorder DIRECTORY course/internal/series_program.py \\
+    mpirun -np 2 python -m course.record DIRECTORY course/internal/series_program.py \\
         --programs '[["first.py", "--epochs", "3"], ["second.py"]]'
 
 course.series starts it. Importing TensorFlow takes longer than a small training, so the scripts share one process.

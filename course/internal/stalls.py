@@ -19,7 +19,8 @@ _KNOWN = (
     (GRADIENTS, r"Distributed\w*_Allreduce/|\bHorovodAllreduce_grads|\ballreduce_grads\b"),
 )
 
-EXPECTED = "Expected: every rank joins every collective (allreduce, broadcast), as often as the others do."
+RULE = "every rank joins every collective (allreduce, broadcast), as often as the others do"
+EXPECTED = f"Expected: {RULE}."
 _ADVICE = {
     VARIABLES: "Look for a broadcast, or its callback, that {} lacks.",
     METRICS: "Look for a MetricAverageCallback that {} lacks, and for a number of steps that differs between ranks.",
@@ -175,9 +176,13 @@ def explain(waits: list[Wait], elsewhere: Mapping[str, str] | None = None) -> st
 
 def advice(waits: list[Wait]) -> str:
     """Return what was expected, and what to look at."""
+    return f"{EXPECTED} {look_at(waits)}".strip()
+
+
+def look_at(waits: list[Wait]) -> str:
+    """Return what to look at; "" where the waits do not show it."""
     first = at_fault(waits)
-    where = _ADVICE.get(first.collective, "").format(_join(first.missing, "or")) if first and first.missing else ""
-    return f"{EXPECTED} {where}".strip()
+    return _ADVICE.get(first.collective, "").format(_join(first.missing, "or")) if first and first.missing else ""
 
 
 def _names(ranks: Collection[int]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The capstone of the first part: fashion_mlp.py, which learners distribute without guidance.
 
-It has the checks of steps 1 to 6, but that the learning rate is free and that one pass over the test set is asked for,
-and two of its own: on 2 and on 4 hosts, training has to reach the accuracy of one process with no more images.
+It has the checks of steps 1 to 6, with two differences (a free learning rate, one pass over the test set), and two of
+its own: on 2 and on 4 hosts, training has to reach the accuracy of one process with no more images.
 """
 
 from grader.checks import horovod, learning
@@ -15,20 +15,18 @@ from grader.terms.facts import HorovodFacts
 from grader.terms.findings import Finding
 from grader.terms.runs import HorovodRuns
 
-part = Part("fashion_mlp.py", "fashion_mlp_solution.py", HorovodFacts)
+part = Part("fashion_mlp.py", HorovodFacts)
 
 LEARNED_BATCH = 10
-LEARNED = flags(
+LEARNED_SIZE = flags(
     data_dir=SHIPPED,
     hidden=64,
     batch_size=LEARNED_BATCH,
     val_batch_size=100,
     train_samples=1202,  # shares for 4 ranks do not come out even
     test_samples=1000,
-    learning_rate=0.004,
-    epochs=3,
-    stop_at=2,
 )
+LEARNED = LEARNED_SIZE + flags(learning_rate=0.004, epochs=3, stop_at=2)
 learned = learning.Learning(
     learning.cluster(1, LEARNED), tuple((learning.cluster(hosts, LEARNED),) for hosts in learning.HOSTS), LEARNED_BATCH
 )
@@ -55,12 +53,14 @@ part.adopt(
 )
 part.check(
     3,
+    look_at=updates.WRAPPER,
     needs=(initialised,),
     hint="Which optimizer does model.compile get? It has to be one that averages, and all ranks have to have it.",
 )(mean_gradient)
 part.check(
     5,
     points=5,
+    look_at=("validation_steps", *epochs.STEPS, "fit"),
     needs=(initialised,),
     clusters=COUNTED.clusters(arguments, arguments),
     hint="Each rank validates on its share of the test images.",
@@ -70,27 +70,12 @@ part.check(
 # --- What the capstone asks for ---------------------------------------------------------------------------------------
 
 
-@part.check(
+no_more_images, accuracy = learned.ask(
+    part,
     101,
-    points=5,
-    asks=("all ranks together see no more images than one process sees",),
-    needs=(initialised, epochs.training_steps),
-    clusters=(*COUNTED.clusters(arguments, arguments), *learned.clusters),
-    references=(learned.one,),
+    "On 2 and on 4 hosts",
     hint="All ranks together see each training image once per epoch, for as many epochs as --epochs says.",
+    clusters=COUNTED.clusters(arguments, arguments),
+    needs=(initialised, epochs.training_steps),
+    learns=(mean_gradient,),
 )
-def no_more_images(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """On 2 and on 4 hosts, all ranks together train on no more images than one process does."""
-    return learned.images(runs, expected, source)
-
-
-@part.check(
-    101,
-    points=5,
-    asks=("the validation accuracy that one process reaches",),
-    needs=(initialised, mean_gradient, epochs.training_steps, no_more_images),
-    hint=learning.HINT,
-)
-def accuracy(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """On 2 and on 4 hosts, training reaches the accuracy that one process reaches."""
-    return learned.accuracy(runs, expected, source)

@@ -12,13 +12,10 @@ from grader.checks.horovod.fashion_mnist import TrainingSize
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Part
 from grader.checks.production import imagenet_resnet50, resume
-from grader.reading.parsing import Source
-from grader.terms.clusters import IMAGES, LOGS, SHIPPED, AnyCluster, Folders, Found, Resumed, changed, flags
+from grader.terms.clusters import IMAGES, LOGS, AnyCluster, Folders, Found, Resumed, changed, flags
 from grader.terms.facts import HorovodFacts
-from grader.terms.findings import Finding
-from grader.terms.runs import HorovodRuns
 
-part = Part("fashion_trainer.py", "fashion_trainer_solution.py", HorovodFacts)
+part = Part("fashion_trainer.py", HorovodFacts)
 
 FOLDERS = Folders(IMAGES, "kept", LOGS)
 
@@ -27,18 +24,7 @@ COUNTED = TrainingSize(
     fashion_mnist.COUNTED.train_batches, fashion_mnist.COUNTED.test_batches, imagenet_resnet50.EPOCHS
 )
 
-LEARNED_BATCH = 10
-LEARNED = flags(
-    data_dir=SHIPPED,
-    hidden=64,
-    batch_size=LEARNED_BATCH,
-    val_batch_size=100,
-    train_samples=1202,  # shares for 4 ranks do not come out even
-    test_samples=1000,
-    rate=0.004,
-    target=2,
-    log_dir=LOGS,
-)
+LEARNED = capstone_1.LEARNED_SIZE + flags(rate=0.004, target=2, log_dir=LOGS)
 arguments = fashion_mnist.arguments(hidden=4, log_dir=LOGS)
 
 
@@ -75,7 +61,7 @@ _again = changed(
     description=f"{_two.description}, started again after an epoch",
     after=_two.name,
 )
-learned = learning.Learning(learning.cluster(1, _whole), ((_ended, _again), (_four,)), LEARNED_BATCH)
+learned = learning.Learning(learning.cluster(1, _whole), ((_ended, _again), (_four,)), capstone_1.LEARNED_BATCH)
 
 # --- What the steps ask for -------------------------------------------------------------------------------------------
 
@@ -89,28 +75,13 @@ part.adopt(production.part, (10,), instead={}, needs=dict.fromkeys(by_chance, (i
 # --- What the capstone asks for ---------------------------------------------------------------------------------------
 
 
-@part.check(
+no_more_images, accuracy = learned.ask(
+    part,
     102,
-    points=5,
-    asks=("all ranks together see no more images than one process sees",),
-    needs=(initialised, epochs.training_steps, resume.goes_on),
-    clusters=(*_clusters(), *learned.clusters),
-    references=(learned.one,),
+    "Started again on 2 hosts, and on 4 hosts",
     hint="All ranks together see each training image once per epoch. A training that is started again has the epochs "
     "before its newest checkpoint behind it.",
+    clusters=_clusters(),
+    needs=(initialised, epochs.training_steps, resume.goes_on),
+    learns=(capstone_1.mean_gradient, resume.state_restored),
 )
-def no_more_images(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """Started again on 2 hosts, and on 4 hosts, all ranks together train on no more images than one process does."""
-    return learned.images(runs, expected, source)
-
-
-@part.check(
-    102,
-    points=5,
-    asks=("the validation accuracy that one process reaches",),
-    needs=(initialised, capstone_1.mean_gradient, epochs.training_steps, resume.state_restored, no_more_images),
-    hint=learning.HINT,
-)
-def accuracy(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """Started again on 2 hosts, and on 4 hosts, training reaches the accuracy that one process reaches."""
-    return learned.accuracy(runs, expected, source)

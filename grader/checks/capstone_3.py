@@ -9,13 +9,10 @@ from msgspec.structs import replace
 from grader.checks import learning, multi_worker, parameter_server, tasks
 from grader.checks.multi_worker import batches, restart, workers
 from grader.checks.part import Part
-from grader.reading.parsing import Source
 from grader.terms.clusters import BATCH, FASHION_MNIST, LOGS, SHIPPED, Fresh, TaskSpec, flags
 from grader.terms.facts import TaskFacts
-from grader.terms.findings import Finding
-from grader.terms.runs import TaskRuns
 
-part = Part("fashion_either.py", "fashion_either_solution.py", TaskFacts)
+part = Part("fashion_either.py", TaskFacts)
 
 EPOCHS = 2
 HIDDEN = 192  # units, so that a matrix is large enough for two parts
@@ -78,29 +75,14 @@ part.adopt(parameter_server.part, (15,), instead={}, on=ON_SERVERS)
 # --- What the capstone asks for ---------------------------------------------------------------------------------------
 
 
-@part.check(
+no_more_images, accuracy = learned.ask(
+    part,
     103,
-    points=5,
-    asks=("all processes together see no more images than one process sees",),
-    # Workers that write to one folder can fail of it, or not, by chance. Those with a model of their own do, too.
-    needs=(adopted[restart.thrown_away], adopted[workers.in_scope]),
-    clusters=(TWO, THREE, KILLED, RESTARTED, ROLES, *learned.clusters),
-    references=(learned.one,),
+    "Under either strategy",
+    who="all processes",
     hint="Workers of one step share its batch, so an epoch has fewer steps. A coordinator's workers take a batch each, "
     "so an epoch has as many steps as on one process.",
+    clusters=(TWO, THREE, KILLED, RESTARTED, ROLES),
+    # Workers that write to one folder fail because of it, or not, by chance, and so do those with models of their own.
+    needs=(adopted[restart.thrown_away], adopted[workers.in_scope]),
 )
-def no_more_images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
-    """Under either strategy, all processes together train on no more images than one process does."""
-    return learned.images(runs, expected, source)
-
-
-@part.check(
-    103,
-    points=5,
-    asks=("the validation accuracy that one process reaches",),
-    needs=(no_more_images,),
-    hint="Does an epoch have fewer updates than on one process? What makes up for those that are missing?",
-)
-def accuracy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
-    """Under either strategy, training reaches the accuracy that one process reaches."""
-    return learned.accuracy(runs, expected, source)

@@ -43,7 +43,6 @@ def _failure(runs: ElasticRuns) -> Finding | None:
 
 part = Part(
     "fashion_mnist_elastic.py",
-    "hosts/fashion_mnist_elastic.py",
     ElasticFacts,
     read=parsing.read,
     ended=on_hosts.ends(_failure),

@@ -6,10 +6,13 @@ from typing import Any
 from course.internal import stalls
 from grader.reading import edits
 from grader.terms.facts import ARGUMENTS, HorovodFacts
+from grader.terms.findings import Finding
 from grader.terms.report import Outcome, OutcomeStatus
 from grader.terms.runs import Rank, Runs
 
 RUNS = "The program runs to its end on every rank"
+TO_THE_END = "the program runs to its last line"
+TWICE = "by the clock up to twice as long, where other programs keep the cores from it"
 
 
 def outcome(status: OutcomeStatus, step: int, message: str, line: int | None = None) -> Outcome:
@@ -26,24 +29,38 @@ def judge(runs: Runs[Any], step: int, seconds: float, script: str = "") -> Outco
         seconds: the time limit.
         script: its text.
     """
-    ranks = list(runs.ranks())
-    if not ranks:  # after a run that had to be ended there is no other, and the first one may be another check's
-        ranks = [rank for group in runs.reserved.values() for rank in group if rank.ended_for]
+    groups = list((runs.clusters or runs.reserved).values())
+    # After a run that had to be ended there is no other, and the first one may be another check's.
+    ranks = [(rank, group) for group in groups for rank in group if runs.clusters or rank.ended_for]
+    if not ranks:
+        return outcome("error", step, "No run of the program was seen.")
+    if found := _too_much([rank for rank, _ in ranks]) or next(filter(None, map(apart, groups)), None):
+        return outcome("failed", step, found.message, found.line)
+    limit = f"after {seconds:g} s of its own time ({TWICE})"
+    for rank, group in sorted(ranks, key=lambda ended: is_aftermath(ended[0])):
+        blamed = _step(rank, step, script)
+        if found := _failure(rank, group, limit, f" in a line of step {blamed}" if blamed else ""):
+            return outcome("failed", blamed or step, found.message + _traceback(rank), found.line)
+    return outcome("passed", step, "Correct.")
+
+
+def unfinished(ranks: Sequence[Rank[Any]]) -> Finding | None:
+    """Return why the ranks of a cluster do not all run to their end, if so."""
+    failures = (
+        _failure(rank, ranks, "at the time limit of all clusters together") for rank in sorted(ranks, key=is_aftermath)
+    )
+    return apart(ranks) or next(filter(None, failures), None)
+
+
+def _too_much(ranks: Sequence[Rank[Any]]) -> Finding | None:
+    """Say which rank had to be ended for what it took of the machine."""
     for rank in ranks:
         if rank.ended_for == "output":
-            return outcome("failed", step, f"{rank.where} prints endlessly.")
+            return Finding(seen=f"{rank.where} prints endlessly", expected="a few lines per epoch")
         if rank.ended_for == "memory":
-            return outcome("failed", step, f"{rank.where} was ended: the ranks together took too much memory.")
-    for group in (runs.clusters or runs.reserved).values():
-        stuck = deadlock(group) or torn(group)
-        if stuck:
-            return outcome("failed", step, stuck, group[0].error_line)
-    for rank in sorted(ranks, key=_is_aftermath):
-        blamed = _step(rank, step, script)
-        failure = _failure(rank, runs, seconds, f" in a line of step {blamed}" if blamed else "")
-        if failure:
-            return outcome("failed", blamed or step, failure, rank.error_line)
-    return outcome("passed", step, "Correct.") if ranks else outcome("error", step, "No run of the program was seen.")
+            seen = f"{rank.where} was ended: the ranks together took too much memory"
+            return Finding(seen=seen, expected="about as much as the solution takes")
+    return None
 
 
 def _step(rank: Rank[Any], step: int, script: str) -> int | None:
@@ -54,79 +71,84 @@ def _step(rank: Rank[Any], step: int, script: str) -> int | None:
     return edits.step_of(lines[rank.error_line - 1], step)
 
 
-def _failure(rank: Rank[Any], runs: Runs[Any], seconds: float, where: str) -> str | None:
-    """Say how a rank failed; `where` says in which of the script's lines."""
+def _failure(rank: Rank[Any], group: Sequence[Rank[Any]], limit: str, where: str = "") -> Finding | None:
+    """Say how a rank failed, if it did.
+
+    Args:
+        rank: the rank.
+        group: all ranks of its cluster.
+        limit: when a rank that does not end by itself was ended, in words.
+        where: in which of the script's lines an error ended it, in words.
+    """
+    seen, expected, hint = f"{rank.where} ends with exit status {rank.exit}", TO_THE_END, ""
     if rank.error and "task taken" in rank.causes:  # which of two processes was first is chance, so none is named
-        return "Two processes do the same task of the cluster: each has an index of its own, and TF_CONFIG has it."
-    if rank.ended_for == "others" or (rank.error and "shut down" in rank.causes):
-        return _waits_for_ended(rank, runs)
-    if rank.error:
-        shown = f"\n{rank.traceback}" if rank.traceback and rank.error_kind != ARGUMENTS else ""
-        return f"{rank.where} fails{where}: {rank.error}{shown}"
-    if rank.ended_for:
-        twice = "by the clock up to twice as long, where other programs keep the cores from it"
-        return f"{rank.where} does not end: it was ended after {seconds:g} s of its own time ({twice})."
-    if rank.exit < 0:
-        return f"{rank.where} was killed by signal {-rank.exit}."
-    if not rank.reported:
-        return (
-            f"{rank.where} ends with exit status {rank.exit}, and leaves no report of what it did that can be read. "
-            "Expected: it runs to the program's last line, and writes to no file descriptor that it has not opened."
-        )
-    if rank.exit:
-        return f"{rank.where} ends with exit status {rank.exit}."
-    if not rank.facts.fits and not getattr(rank.facts, "evaluations", []):
-        if rank.name.startswith("Evaluator"):
-            return f"{rank.where} ends without evaluating a checkpoint. Expected: it evaluates each one that is saved."
-        return f"{rank.where} ends without training. Expected: it trains a model."
-    return None
+        seen = "Two processes do the same task of the cluster"
+        expected = "each process has an index of its own, which TF_CONFIG gives"
+    elif rank.ended_for == "others" or (rank.error and "shut down" in rank.causes):
+        seen, expected = _waits_for_ended(rank, group), _together(rank)
+    elif rank.error:
+        seen = f"{rank.where} fails{where}: {rank.error}"
+    elif rank.ended_for:
+        seen = f"{rank.where} does not end: it was ended {limit}"
+        hint = "Look for a loop that never ends, and for too many epochs."
+    elif rank.exit < 0:
+        seen = f"{rank.where} was killed by signal {-rank.exit}"
+    elif not rank.reported:
+        seen += ", and leaves no report of what it did that can be read"
+        hint = "Look for os._exit, and for writes to file descriptors that the script has not opened."
+    elif not rank.exit and (rank.facts.fits or getattr(rank.facts, "evaluations", [])):
+        return None
+    elif not rank.exit:
+        evaluator = rank.name.startswith("Evaluator")
+        seen = f"{rank.where} ends without {'evaluating a checkpoint' if evaluator else 'training'}"
+        expected = "it evaluates each one that is saved" if evaluator else "it trains a model"
+    return Finding(seen=seen, expected=expected, hint=hint, line=rank.error_line)
 
 
-def _waits_for_ended(rank: Rank[Any], runs: Runs[Any]) -> str:
+def _traceback(rank: Rank[Any]) -> str:
+    """Return the traceback that goes with a rank's failure, on lines of its own."""
+    explained = rank.error_kind == ARGUMENTS or rank.causes & {"task taken", "shut down"}
+    return f"\n{rank.traceback}" if rank.traceback and not explained else ""
+
+
+def _waits_for_ended(rank: Rank[Any], group: Sequence[Rank[Any]]) -> str:
     """Say what a rank waits in for ranks that have ended."""
-    group = next(ranks for ranks in (runs.clusters or runs.reserved).values() if rank in ranks)
-    ended = [_short(other) for other in group if not (other.ended_for or _is_aftermath(other))]
+    ended = [_short(other) for other in group if not (other.ended_for or is_aftermath(other))]
     place = f" in {stalls.in_words(rank.collective)}" if rank.collective else ""
     others = f"{ended[0]}, which has" if len(ended) == 1 else "ranks that have"
-    expected = f" {stalls.EXPECTED}" if isinstance(rank.facts, HorovodFacts) else ""
-    return f"{rank.where} waits{place} for {others} already ended.{expected}"
+    return f"{rank.where} waits{place} for {others} already ended"
 
 
-def _is_aftermath(rank: Rank[Any]) -> bool:
-    """Whether a rank's end looks like the consequence of another's."""
+def is_aftermath(rank: Rank[Any]) -> bool:
+    """Return whether a rank's end looks like the consequence of another's."""
     return bool(rank.causes & {"shut down", "connection"}) or rank.ended_for == "others"
 
 
-def deadlock(ranks: Sequence[Rank[Any]]) -> str | None:
-    """Say which ranks of a cluster wait where, and which are at fault, if they wait for each other indefinitely."""
-    if not any(rank.ended_for == "stall" for rank in ranks):
+def apart(ranks: Sequence[Rank[Any]]) -> Finding | None:
+    """Say which ranks of a cluster are in which collectives, if that ended them, and which ranks are at fault.
+
+    They wait for each other indefinitely, or Horovod fails since they call different collectives at one time.
+    """
+    waits = stalls.shown({_short(rank): rank.collective for rank in ranks})
+    if any(rank.ended_for == "stall" for rank in ranks):
+        elsewhere = {
+            _short(rank): "never reaches a collective" if rank.ended_for == "stall" else "has ended" for rank in ranks
+        }
+        seen = f"Deadlock ({ranks[0].cluster}): {stalls.explain(waits, elsewhere)}"
+    elif len(waits) > 1 and any("mismatch" in rank.causes for rank in ranks):
+        places = stalls.explain(waits).replace("waits in", "calls").replace("wait in", "call")
+        seen = f"The ranks call different collectives at the same time ({ranks[0].cluster}): {places}"
+    else:
         return None
-    waits = stalls.shown(_places(ranks))
-    elsewhere = {
-        _short(rank): "never reaches a collective" if rank.ended_for == "stall" else "has ended" for rank in ranks
-    }
-    return f"Deadlock ({ranks[0].cluster}): {stalls.explain(waits, elsewhere)}.{_advice(ranks, waits)}"
+    hint = stalls.look_at(waits) if isinstance(ranks[0].facts, HorovodFacts) else ""
+    return Finding(seen=seen, expected=_together(ranks[0]), hint=hint, line=ranks[0].error_line)
 
 
-def torn(ranks: Sequence[Rank[Any]]) -> str | None:
-    """Say where the ranks of a cluster are, if Horovod fails since they call different collectives at one time."""
-    waits = stalls.shown(_places(ranks))
-    if len(waits) < 2 or not any("mismatch" in rank.causes for rank in ranks):
-        return None
-    where = stalls.explain(waits).replace("waits in", "calls").replace("wait in", "call")
-    return (
-        f"The ranks call different collectives at the same time ({ranks[0].cluster}): {where}.{_advice(ranks, waits)}"
-    )
-
-
-def _places(ranks: Sequence[Rank[Any]]) -> dict[str, str]:
-    return {_short(rank): rank.collective for rank in ranks}
+def _together(rank: Rank[Any]) -> str:
+    """Return what is expected of ranks that depend on each other."""
+    return stalls.RULE if isinstance(rank.facts, HorovodFacts) else "all processes run to the end together"
 
 
 def _short(rank: Rank[Any]) -> str:
     """Return a rank's name within a sentence."""
     return rank.name[0].lower() + rank.name[1:]
-
-
-def _advice(ranks: Sequence[Rank[Any]], waits: list[stalls.Wait]) -> str:
-    return f" {stalls.advice(waits)}" if isinstance(ranks[0].facts, HorovodFacts) else ""

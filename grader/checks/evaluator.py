@@ -12,12 +12,11 @@ from grader.checks.part import Part
 from grader.reading.parsing import Source
 from grader.terms.clusters import Fresh, Resumed, TaskSpec, flags
 from grader.terms.facts import ARGUMENTS, TaskFacts
-from grader.terms.findings import Finding
+from grader.terms.findings import Finding, counted
 from grader.terms.runs import TaskRank, TaskRuns
 
 part = Part(
     "evaluator.py",
-    "parameter_server/evaluator.py",
     TaskFacts,
 )
 
@@ -175,7 +174,7 @@ def number(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     if finding or not rank:
         return finding
     if "wait" in rank.facts.order or rank.ended_for:
-        times = tasks.counted(len(rank.facts.evaluations), "evaluation")
+        times = counted(len(rank.facts.evaluations), "evaluation")
         return Finding(
             seen=f"{rank.where}, when {CHECKPOINTS} checkpoints are there already, waits after {times}, with --epochs "
             f"{CHECKPOINTS}",
@@ -226,7 +225,7 @@ def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     should = sorted(right.facts.evaluated[0])
     for seen in rank.facts.evaluated[:-1] if rank.error else rank.facts.evaluated:  # an error may have cut the last off
         if sorted(seen) != should:
-            found, times = len(set(seen) & set(should)), tasks.counted(len(seen), "image")
+            found, times = len(set(seen) & set(should)), counted(len(seen), "image")
             others = f", {found} of them validation images" if found < len(set(seen)) else ""
             return Finding(
                 seen=f"{rank.where}: an evaluation is over {times}{others}",
@@ -252,8 +251,8 @@ def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         return Finding(seen=seen, expected=CURVE, line=source.line_of("SidecarEvaluator", "callbacks"))
     made = len(rank.facts.evaluations) - bool(rank.error)  # an error may have cut the last one off
     if rank.facts.points < made:
-        evaluations = tasks.counted(made, "evaluation")
-        seen = f"{rank.where}: {evaluations}, and {tasks.counted(rank.facts.points, 'value')} in TensorBoard's logs"
+        evaluations = counted(made, "evaluation")
+        seen = f"{rank.where}: {evaluations}, and {counted(rank.facts.points, 'value')} in TensorBoard's logs"
         return Finding(seen=seen, expected=CURVE, line=source.line_of("callbacks"))
     return None
 

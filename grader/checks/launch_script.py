@@ -55,7 +55,7 @@ def _failure(runs: LaunchRuns) -> Finding | None:
     return None
 
 
-part = Part("launch.sh", "hosts/launch.sh", LaunchFacts, read=shell.read, ended=on_hosts.ends(_failure))
+part = Part("launch.sh", LaunchFacts, read=shell.read, ended=on_hosts.ends(_failure))
 
 
 @part.check(

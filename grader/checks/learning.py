@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from grader.checks import ending
+from grader.checks.part import Judge, Part
+from grader.checks.training import not_run
 from grader.reading.parsing import Source
 from grader.terms.clusters import AnyCluster, Fresh
 from grader.terms.facts import TaskFit
@@ -20,10 +22,7 @@ from grader.terms.runs import Rank, Runs
 # warm-up of an epoch it reaches 0.01 less.
 MARGIN = 0.04
 HOSTS = 2, 4
-HINT = (
-    "An epoch has fewer updates than on one process, and each of them averages over more images. What makes up for the "
-    "updates that are missing?"
-)
+HINT = "Does an epoch have fewer updates than on one process? What makes up for those that are missing?"
 
 
 @dataclass(frozen=True)
@@ -35,44 +34,89 @@ class Learning:
     batch: int  # images per step and process
     margin: float = MARGIN
 
-    @property
-    def clusters(self) -> tuple[AnyCluster, ...]:
-        """Those that a script runs on, those of one number of processes after another."""
-        return tuple(cluster for runs in self.several for cluster in runs)
+    def ask(
+        self,
+        part: Part[Any],
+        number: int,
+        where: str,
+        *,
+        hint: str,
+        who: str = "all ranks",
+        clusters: tuple[AnyCluster, ...],
+        needs: tuple[Judge[Any], ...],
+        learns: tuple[Judge[Any], ...] = (),
+    ) -> tuple[Judge[Any], Judge[Any]]:
+        """Add the two checks of a capstone to its part, and return their functions.
 
-    def images(self, runs: Runs[Any], expected: Runs[Any], source: Source) -> Finding | None:
-        """Whether all processes together train on no more images than one does; steps may be rounded up."""
+        Args:
+            part: the part.
+            number: the capstone's.
+            where: on which clusters a script is trained, in words.
+            hint: what to try where it trains on too many images.
+            who: trains there, as the lesson calls the processes.
+            clusters: those of the part's other checks.
+            needs: the functions of checks that have to pass first,
+            learns: and of further ones, for the accuracy.
+        """
+
+        def no_more_images(runs: Runs[Any], expected: Runs[Any], source: Source) -> Finding | None:
+            return self._more_images(runs, expected)
+
+        def accuracy(runs: Runs[Any], expected: Runs[Any], source: Source) -> Finding | None:
+            return self._less_accurate(runs, expected)
+
+        no_more_images.__doc__ = f"{where}, {who} together train on no more images than one process does."
+        accuracy.__doc__ = f"{where}, training reaches the accuracy that one process reaches."
+        part.check(
+            number,
+            points=5,
+            asks=(f"{who} together see no more images than one process sees",),
+            look_at=("steps_per_epoch", "take", "shard", "fit"),
+            needs=needs,
+            clusters=(*clusters, *(cluster for runs in self.several for cluster in runs)),
+            references=(self.one,),
+            hint=hint,
+        )(no_more_images)
+        part.check(
+            number,
+            points=5,
+            asks=("the validation accuracy that one process reaches",),
+            look_at=("SGD", "learning_rate", "compile"),
+            needs=(*learns, no_more_images),
+            hint=HINT,
+        )(accuracy)
+        return no_more_images, accuracy
+
+    def _more_images(self, runs: Runs[Any], expected: Runs[Any]) -> Finding | None:
+        """Whether all processes together train on more images than one does; steps may be rounded up."""
         one = self._epochs(expected.reserved[self.one.name])
         for clusters in self.several:
-            ranks = [rank for cluster in clusters for rank in runs.reserved.get(cluster.name, [])]
             for cluster in clusters:
-                finding = _unfinished(cluster, runs.reserved.get(cluster.name, []))
-                if finding:
+                ended = runs.reserved.get(cluster.name)
+                if finding := ending.unfinished(ended) if ended else not_run(cluster.description):
                     return finding
+            ranks = [rank for cluster in clusters for rank in runs.reserved[cluster.name]]
             rounded = self.batch * clusters[0].size * len(one)  # a step more of each process per epoch
             seen, wanted = (sum(images for images, _ in epochs) for epochs in (self._epochs(ranks), one))
             if seen > wanted + rounded:
                 return Finding(
-                    seen=f"All processes together train on {seen} images ({clusters[-1].description}). Expected: no more "
-                    f"than the {wanted} of one process, but for what rounding adds.",
-                    line=source.line_of("steps_per_epoch", "take", "shard") or ranks[0].facts.lines.get("fit"),
+                    seen=f"All processes together train on {seen} images ({clusters[-1].description})",
+                    expected=f"no more than the {wanted} of one process, and what rounding adds",
                 )
         return None
 
-    def accuracy(self, runs: Runs[Any], expected: Runs[Any], source: Source) -> Finding | None:
-        """Whether the validation accuracy after the last epoch is as good as that of the solution on one process."""
+    def _less_accurate(self, runs: Runs[Any], expected: Runs[Any]) -> Finding | None:
+        """Whether the validation accuracy after the last epoch is less than that of the solution on one process."""
         one = self._reached(expected.reserved[self.one.name])
         assert one
         for clusters in self.several:
             reached = self._reached(runs.reserved[clusters[-1].name])
             if reached is None:
-                return Untold(seen=f"No validation accuracy is measured ({clusters[-1].description}).")
+                return Untold(seen=f"no validation accuracy is measured ({clusters[-1].description})")
             if not reached >= one - self.margin:
                 return Finding(
-                    seen=f"After the last epoch, the validation accuracy is {reached:.2f} ({clusters[-1].description}). "
-                    f"Expected: {one:.2f}, which one process reaches with as many images, less {self.margin:g} for "
-                    "chance.",
-                    line=source.line_of("SGD", "learning_rate", "compile"),
+                    seen=f"After the last epoch, the validation accuracy is {reached:.2f} ({clusters[-1].description})",
+                    expected=f"{one:.2f}, which one process reaches with as many images, less {self.margin:g} at most",
                 )
         return None
 
@@ -101,21 +145,3 @@ def cluster(hosts: int, arguments: tuple[str, ...]) -> Fresh:
     """Return a cluster of so many hosts with a rank each, on which a training learns."""
     description = f"{hosts} hosts with a rank each" if hosts > 1 else "one process"
     return Fresh(f"learning-{hosts}", description, hosts, 1, 1, arguments, reserved=True, learns=True)
-
-
-def _unfinished(cluster: AnyCluster, ranks: list[Rank[Any]]) -> Finding | None:
-    """Say why a training cannot be looked at: it was not run, or did not run to its end on every rank."""
-    if not ranks:
-        message = f"Not run on {cluster.description}, since the program had to be ended before."
-        return Untold(seen=message)
-    apart = ending.deadlock(ranks) or ending.torn(ranks)
-    if apart:
-        return Finding(seen=apart, line=ranks[0].error_line)
-    for rank in sorted(ranks, key=lambda rank: bool(rank.causes & {"shut down", "connection"})):
-        if rank.error:
-            return Finding(seen=f"{rank.where} fails: {rank.error}", line=rank.error_line)
-        if rank.ended_for == "time":
-            return Finding(seen=f"{rank.where} was ended: on all clusters together, the program takes too long.")
-        if rank.ended_for or rank.exit or not rank.facts.fits:
-            return Finding(seen=f"{rank.where} does not train to its end.", line=rank.facts.lines.get("waiting"))
-    return None

@@ -24,10 +24,10 @@ from grader.terms.clusters import (
     flags,
 )
 from grader.terms.facts import TaskFacts, TaskFit
-from grader.terms.findings import Finding, Untold
+from grader.terms.findings import Finding, Untold, counted
 from grader.terms.runs import TaskRank, TaskRuns
 
-part = Part("coordinator.py", "parameter_server/coordinator.py", TaskFacts)
+part = Part("coordinator.py", TaskFacts)
 
 STRATEGY = "ParameterServerStrategyV2"  # what ParameterServerStrategy is called inside TensorFlow
 CREATOR = "DatasetCreator"
@@ -127,8 +127,8 @@ def strategy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
     for (size, cut), (_, pieces) in zip(rank.facts.parts, right.facts.parts, strict=True):
         if cut != pieces:
             return Finding(
-                seen=f"{rank.where}: the partitioner cuts a variable of {size} KiB into {tasks.counted(cut, 'part')}",
-                expected=f"{tasks.counted(pieces, 'part')}, as there is at most one per server ({SERVERS} here) and "
+                seen=f"{rank.where}: the partitioner cuts a variable of {size} KiB into {counted(cut, 'part')}",
+                expected=f"{counted(pieces, 'part')}, as there is at most one per server ({SERVERS} here) and "
                 "none is below 256 KiB",
                 line=line,
             )
@@ -149,8 +149,8 @@ def batch_size(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | 
     for replicas, (size, should) in enumerate(zip(fit.input.batches, right.input.batches, strict=False), start=1):
         if size != should:
             return Finding(
-                seen=f"{rank.where}: with --batch-size {BATCH}, and a context of {tasks.counted(replicas, 'replica')}, "
-                f"the input function makes batches of {tasks.counted(size, 'image')}",
+                seen=f"{rank.where}: with --batch-size {BATCH}, and a context of {counted(replicas, 'replica')}, "
+                f"the input function makes batches of {counted(size, 'image')}",
                 expected=f"{should}, as context.get_per_replica_batch_size() returns",
                 line=source.line_of("get_per_replica_batch_size", "batch"),
             )
@@ -253,7 +253,7 @@ def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
             line=line,
         )
     if not rank.error and len(fit.epochs) != len(right.epochs):
-        seen = f"{again}: it trains {tasks.counted(len(fit.epochs), 'epoch')}"
+        seen = f"{again}: it trains {counted(len(fit.epochs), 'epoch')}"
         return Finding(seen=seen, expected=f"{len(right.epochs)} more", line=line)
     if "backup" not in found:
         seen = f"{again}: it resumes, but not from the folder backup in --log-dir"
@@ -313,7 +313,7 @@ def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
         return Finding(seen=f"{rank.where} does not save the trained model", expected="model.save after fit", line=line)
     behind = max(save.iterations for save in rank.facts.saves if save.path in rank.facts.saved)
     if fit.steps_per_epoch and behind < fit.steps_per_epoch:
-        seen = f"{rank.where} saves a model with {tasks.counted(behind, 'step')} behind it"
+        seen = f"{rank.where} saves a model with {counted(behind, 'step')} behind it"
         return Finding(seen=seen, expected="the trained one", line=source.line_of("save"))
     return None
 

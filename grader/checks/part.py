@@ -9,7 +9,7 @@ import functools
 from bisect import insort
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic
+from typing import Any, Generic
 
 from course import steps
 from course.steps import Step
@@ -17,11 +17,11 @@ from grader.checks import ending
 from grader.reading import parsing
 from grader.reading.parsing import Source
 from grader.terms.clusters import AnyCluster
-from grader.terms.findings import Finding, Unclear, Untold
+from grader.terms.findings import Finding, Unclear, Untold, not_until
 from grader.terms.report import Outcome, OutcomeStatus
 from grader.terms.runs import Facts, Runs
 
-NOT_RUN = "Not checked: the program does not run."
+NOT_RUN = Untold(seen="the program does not run").message
 POINTS = 10  # of a step's checks together
 
 
@@ -34,15 +34,17 @@ class Check(Generic[Facts]):
 
     step: Step
     description: str  # in one line, for the learner; no two checks of a part have the same
-    points: int
-    asks: tuple[str, ...]  # phrases of the lesson that ask for it
-    hint: str  # what to try where it is missing
     judge: Judge[Facts]
-    needs: tuple[Judge[Facts], ...]  # checks that have to pass before this one can be judged
-    clusters: tuple[AnyCluster, ...]  # to run a script on from this step on; none: those of the step before
-    references: tuple[AnyCluster, ...]  # further ones, which the solution alone runs on
-    figure: str | None  # of what the ranks did, to go with a failure: a function in grader.report.figures
-    blocks: Callable[[Runs[Facts]], bool]  # whether a failure leaves nothing to see for the checks that need this one
+    hint: str  # what to try where it is missing
+    points: int = POINTS  # for a script that passes; those of a step's checks are POINTS together
+    asks: tuple[str, ...] = ()  # phrases of the lesson that ask for it, as they stand there
+    look_at: tuple[str, ...] = ()  # names in a script, for a finding without a line: the first one that it has is there
+    needs: tuple[Judge[Facts], ...] = ()  # the functions of checks that have to pass before this one can be judged
+    clusters: tuple[AnyCluster, ...] = ()  # to run a script on from this step on; none: those of the step before
+    references: tuple[AnyCluster, ...] = ()  # further ones, which the solution alone runs on
+    figure: str | None = None  # of what the ranks did, to go with a failure: a function in grader.report.figures
+    # Whether a failure leaves nothing to see for the checks that need this one.
+    blocks: Callable[[Runs[Facts]], bool] = lambda runs: True
 
     def outcome(self, status: OutcomeStatus, message: str, line: int | None = None) -> Outcome:
         """Return the outcome of this check."""
@@ -50,12 +52,14 @@ class Check(Generic[Facts]):
         hint = self.hint if status == "failed" else ""
         return Outcome(self.description, self.step.number, status, points, self.points, message, hint, line)
 
-    def decide(self, found: Finding | None) -> Outcome:
+    def decide(self, found: Finding | None, source: Source) -> Outcome:
         """Return the outcome for what the judge of this check found."""
         if found is None:
             return self.outcome("passed", "Correct.")
-        kinds: dict[type[Finding], OutcomeStatus] = {Untold: "skipped", Unclear: "error"}
-        return self.outcome(kinds.get(type(found), "failed"), found.message, found.line)
+        if isinstance(found, Untold):
+            return self.outcome("skipped", found.message, found.line)
+        status: OutcomeStatus = "error" if isinstance(found, Unclear) else "failed"
+        return self.outcome(status, found.message, found.line or source.line_of(*self.look_at))
 
 
 @dataclass
@@ -63,44 +67,18 @@ class Part(Generic[Facts]):
     """The steps of one program, whose file name is the same in each of them."""
 
     script: str  # the learner's file
-    solution: str  # the program after the last step, in solutions/
     facts: type[Facts]  # that its ranks report
     checks: list[Check[Facts]] = field(default_factory=list)  # by step, then as defined
     read: Callable[[str], Source] = parsing.read_training  # raises NoScriptError where it is not such a script
     # Returns the outcome of how a script ended, by its runs, the step, the time limit and its text.
     ended: Callable[[Runs[Facts], int, float, str], Outcome] = ending.judge
 
-    def check(
-        self,
-        number: int,
-        *,
-        hint: str,
-        points: int = POINTS,
-        asks: tuple[str, ...] = (),
-        needs: tuple[Judge[Facts], ...] = (),
-        clusters: tuple[AnyCluster, ...] = (),
-        references: tuple[AnyCluster, ...] = (),
-        figure: str | None = None,
-        blocks: Callable[[Runs[Facts]], bool] = lambda runs: True,
-    ) -> Callable[[Judge[Facts]], Judge[Facts]]:
-        """Return a decorator that makes a function a check of a step.
-
-        Args:
-            number: the step.
-            hint: what to try where the script lacks what is asked for.
-            points: for a script that passes; those of a step's checks are POINTS together.
-            asks: phrases of the lesson that ask for this, as they stand there.
-            needs: the functions of other checks, which have to pass before this one can be judged.
-            clusters: what a script is run on from this step on, if not on those of the step before.
-            references: further clusters, which the solution alone runs on, for a script's runs to be compared with.
-            figure: a function in grader.report.figures that draws what the ranks did, where a picture shows it better.
-            blocks: whether a failure leaves nothing to see for the checks that need this one.
-        """
+    def check(self, number: int, **fields: Any) -> Callable[[Judge[Facts]], Judge[Facts]]:
+        """Return a decorator that makes a function a check of a step, with these fields of Check."""
 
         def add(judge: Judge[Facts]) -> Judge[Facts]:
             description = (judge.__doc__ or "").partition("\n")[0].removesuffix(".")
-            step = steps.get(number)
-            check = Check(step, description, points, asks, hint, judge, needs, clusters, references, figure, blocks)
+            check = Check(steps.get(number), description, judge, **fields)
             insort(self.checks, check, key=lambda other: other.step.number)
             return judge
 
@@ -172,10 +150,10 @@ class Part(Generic[Facts]):
                 blocked[check.judge] = cause
                 continue
             found = check.judge(runs, expected, source)
-            outcomes.append(check.decide(found))
+            outcomes.append(check.decide(found, source))
             if found:
                 explained |= found.explains
-                if isinstance(found, Unclear) or check.blocks(runs):
+                if check.blocks(runs):
                     blocked[check.judge] = check
         return outcomes, explained
 
@@ -186,8 +164,8 @@ def _on(judge: Judge[Facts], clusters: Collection[str]) -> Judge[Facts]:
     @functools.wraps(judge)
     def judge_these(runs: Runs[Facts], expected: Runs[Facts], source: Source) -> Finding | None:
         own = runs.on(clusters)
-        if not own.clusters:  # the script had to be ended on one that comes before
-            return Untold(seen="the program was not run on this kind of cluster")
+        if not own.clusters:
+            return Untold(seen="the program had to be ended before it ran on this kind of cluster")
         return judge(own, expected.on(clusters), source)
 
     return judge_these
@@ -196,5 +174,5 @@ def _on(judge: Judge[Facts], clusters: Collection[str]) -> Judge[Facts]:
 def _not_until(cause: Check[Facts], number: int) -> str:
     """Say which check has to pass before one of this step can be judged."""
     if cause.step.number < number:
-        return f"Not checked until {cause.step.label} passes."
-    return f"Not checked until this passes: {cause.description}."
+        return not_until(f"{cause.step.label} passes")
+    return not_until(f"this passes: {cause.description}")

@@ -52,7 +52,7 @@ def _failure(runs: JobRuns) -> Finding | None:
     return None
 
 
-part = Part("job.sbatch", "hosts/job.sbatch", JobFacts, read=shell.read, ended=on_hosts.ends(_failure))
+part = Part("job.sbatch", JobFacts, read=shell.read, ended=on_hosts.ends(_failure))
 
 
 @part.check(

@@ -46,7 +46,7 @@ def works(rank: TaskRank) -> bool:
 
 def untold(rank: TaskRank, what: str) -> Finding:
     """Return the Finding for a script that does not get far enough to show what is asked for."""
-    return Untold(seen=f"{rank.where} {what}.", line=rank.error_line)
+    return Untold(seen=f"{rank.where} {what}", line=rank.error_line)
 
 
 def checked(rank: TaskRank) -> Finding | None:
@@ -57,41 +57,55 @@ def checked(rank: TaskRank) -> Finding | None:
     if not first:
         return untold(rank, "ends too early")
     event, at = first
-    does = f"{rank.where} {DOES[event]} on line {at}"
+    does, line = f"{rank.where} {DOES[event]} on line {at}", rank.facts.lines.get("tf_config")
     if "tf_config" not in order:
-        return Finding(seen=f"{does}, and never calls tf_config.check(). Expected: a call before that.", line=at)
-    line = rank.facts.lines.get("tf_config")
+        return Finding(seen=f"{does}, and never calls tf_config.check()", expected="a call before that", line=at)
     if event == "server":
-        message = f"{does}, which takes its port, and calls tf_config.check() on line {line} only then."
-        return Finding(seen=f"{message} Expected: no server in this program.", line=at, explains=True)
-    message = f"{does}, and calls tf_config.check() on line {line} only then. Expected: a call before that."
-    return Finding(seen=message, line=line, explains=rank.error_line == line)  # the strategy has taken the port
+        return Finding(
+            seen=f"{does}, which takes its port, and calls tf_config.check() on line {line} only then",
+            expected="no server in this program",
+            line=at,
+            explains=True,
+        )
+    return Finding(
+        seen=f"{does}, and calls tf_config.check() on line {line} only then",
+        expected="a call before that",
+        line=line,
+        explains=rank.error_line == line,  # the strategy has taken the port
+    )
 
 
 def kept_to(rank: TaskRank, runs: TaskRuns, source: Source) -> Finding | None:
     """Return why a script does not keep to its own task, if so: it ends in its own, or works in another one."""
-    line = source.line_of("task_type")
     if not works(rank):
         if rank.error_kind != "SystemExit" and "exit" not in rank.facts.lines:
             return untold(rank, "ends too early")
         ended = rank.error_line or rank.facts.lines.get("exit")
         said = f": {rank.error.removesuffix('.')}" if rank.error else ""
-        message = f"{rank.where} exits on line {ended}{said}. Expected: it does its work, since TF_CONFIG says that it "
-        return Finding(seen=f"{message}is {_name(rank)}.", line=ended, explains=True)
+        return Finding(
+            seen=f"{rank.where} exits on line {ended}{said}",
+            expected=f"it does its work, since TF_CONFIG says that it is {_name(rank)}",
+            line=ended,
+            explains=True,
+        )
     others = runs.reserved.get("roles", [])
     if not others:
         return untold(rank, "was not started as another task")
     for other in others:
-        did = began(other)
+        started, did = f"Started with the TF_CONFIG of {_name(other)}, the script", began(other)
         if did:
             event, at = did
-            message = f"Started with the TF_CONFIG of {_name(other)}, the script {DOES[event]} on line {at}. "
             return Finding(
-                seen=f"{message}Expected: it ends before that, since it is not {_name(rank)}.", line=line or at
+                seen=f"{started} {DOES[event]} on line {at}",
+                expected=f"it ends before that, since it is not {_name(rank)}",
+                line=source.line_of("task_type") or at,
             )
         if other.ended_for:
-            message = f"Started with the TF_CONFIG of {_name(other)}, the script does not end. "
-            return Finding(seen=f"{message}Expected: it ends at once, since it is not {_name(rank)}.", line=line)
+            return Finding(
+                seen=f"{started} does not end",
+                expected=f"it ends at once, since it is not {_name(rank)}",
+                line=source.line_of("task_type"),
+            )
     return None
 
 
@@ -104,7 +118,8 @@ def sees_no_gpu(rank: TaskRank, source: Source, why: str) -> Finding | None:
         return None
     numbers = ", ".join(map(str, rank.facts.gpus))
     return Finding(
-        seen=f"{rank.where} can see GPU {numbers} when it starts to work, {why}. Expected: none.",
+        seen=f"{rank.where} can see GPU {numbers} when it starts to work, {why}",
+        expected="none",
         line=rank.facts.lines.get("gpu") or source.line_of("set_visible_devices") or first[1],
     )
 
@@ -114,13 +129,12 @@ def own_server(rank: TaskRank) -> Finding | None:
     if "server" not in rank.facts.order:
         return None
     line = rank.facts.lines.get("server")
-    message = f"{rank.where} starts a tf.distribute.Server on line {line}. Expected: none: workers and servers have a "
-    return Finding(seen=f"{message}program of their own.", line=line, explains=True)
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number with what it counts."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    return Finding(
+        seen=f"{rank.where} starts a tf.distribute.Server on line {line}",
+        expected="none: workers and servers have a program of their own",
+        line=line,
+        explains=True,
+    )
 
 
 def _name(rank: TaskRank) -> str:

@@ -9,7 +9,7 @@ from grader.reading.parsing import Source
 from grader.terms.clusters import Fresh
 from grader.terms.facts import Fit, TaskFit
 from grader.terms.findings import Finding, Unclear, Untold
-from grader.terms.runs import HorovodRank, HorovodRuns, Runs
+from grader.terms.runs import HorovodRank, HorovodRuns, Rank, Runs
 
 # GPUs of a host: none, as many as its ranks but fewer than all ranks, more than its ranks, which are more than two.
 CLUSTERS = (
@@ -20,6 +20,7 @@ CLUSTERS = (
 
 SMALL = 1 / 30  # of what training changes in the solution's run
 CLOSE = 2e-3  # of the solution's: float32 sums in another order, and gradients compressed to 16 bits, still pass
+TRAFFIC = 1 / 3  # of the solution's: gradients of 16 bits in place of 32 are half, and rightly so
 
 
 def close(one: Sequence[float] | None, other: Sequence[float] | None, right: Sequence[float] | None) -> bool:
@@ -46,9 +47,10 @@ def same_loss(fit: Fit, right: Fit, source: Source) -> Finding | None:
     if fit.loss is None or not right.loss or abs(fit.loss - right.loss) <= CLOSE * right.loss:
         return None
     return Finding(
-        seen=f"For the same answers, the loss is {fit.loss / right.loss:.3g} times the solution's. Expected: as before. The "
-        "mean of the gradients is divided by the number of ranks already.",
-        line=source.line_of("loss", "loss_weights"),
+        seen=f"For the same predictions, the loss is {fit.loss / right.loss:.3g} times the solution's",
+        expected="as before",
+        hint="The mean of the gradients is divided by the number of ranks already.",
+        line=source.line_of("loss_weights", "loss"),
     )
 
 
@@ -56,9 +58,7 @@ def trained(ranks: Iterable[HorovodRank]) -> Finding | None:
     """Return why there is nothing to compare, if a rank did not train."""
     for rank in ranks:
         if not rank.facts.fits or not rank.facts.fits[0].batches:
-            message = f"{rank.where} does not reach training."
-            ended = bool(rank.error or rank.ended_for)
-            return (Untold if ended else Unclear)(seen=message, line=rank.error_line)
+            return Untold(seen=f"{rank.where} does not reach training{_why(rank)}", line=rank.error_line)
     return None
 
 
@@ -67,15 +67,29 @@ def untrained(runs: HorovodRuns) -> bool:
     return trained(runs.ranks()) is not None
 
 
-def hardly_communicated(runs: Runs[Any], expected: Runs[Any], line: int | None = None) -> Finding | None:
-    """Return a Finding where processes sent each other less than a third of what the solution's did, per step reported.
+def cut_short(rank: Rank[Any]) -> Untold:
+    """Say that a rank does not get to where it would show what is asked for."""
+    return Untold(seen=f"{rank.where} does not train to its end{_why(rank)}", line=rank.error_line)
 
-    Gradients of 16 bits in place of 32 are half, and rightly so.
-    """
-    if _traffic(runs) >= _traffic(expected) / 3:
+
+def _why(rank: Rank[Any]) -> str:
+    return f" ({rank.error})" if rank.error else ""
+
+
+def not_run(cluster: str) -> Untold:
+    """Say that a script was not run on a cluster, since an earlier run had to be ended."""
+    return Untold(seen=f"the program had to be ended before it ran on {cluster}")
+
+
+def hardly_communicated(runs: Runs[Any], expected: Runs[Any], line: int | None = None) -> Finding | None:
+    """Return a Finding where processes sent each other much less than the solution's did, per step reported."""
+    if _traffic(runs) >= TRAFFIC * _traffic(expected):
         return None
-    message = "The processes report that they train together, but hardly sent each other anything, as their host saw."
-    return Unclear(seen=message, line=line)
+    return Unclear(
+        seen="the processes report that they train together, but their host saw them exchange hardly any data",
+        expected="about as much per step as the solution's processes exchange",
+        line=line,
+    )
 
 
 def _traffic(runs: Runs[Any]) -> float:

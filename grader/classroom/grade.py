@@ -217,7 +217,7 @@ def _summarise(group: Class, failed: dict[str, str], console: Console) -> None:
     """Print who needs a person, and what the class gets wrong."""
     reports = {student: group.verdict(student)["report"] for student in group.students}
     table = Table(title=f"{group.step.name}: {group.step.title}", title_justify="left")
-    for column in ("learner", "status", "points", "first to look at"):
+    for column in ("learner", "status", "points", "first to look at", "remarks"):
         table.add_column(column, overflow="fold")
     with Gradebook(group.coursedir.db_url, group.coursedir.course_id) as gradebook:
         for student, report in reports.items():
@@ -229,7 +229,9 @@ def _summarise(group: Class, failed: dict[str, str], console: Console) -> None:
             status = "not graded by nbgrader" if student in failed else report["status"].replace("_", " ")
             first = next((check for check in report["checks"] if check["status"] in ("failed", "error")), None)
             said = first["message"].partition("\n")[0] if first else ""
-            table.add_row(*(Text(cell) for cell in (student, status, points, said)))  # a [ in it is no markup
+            remarks = "\n".join(f"line {remark['line']} {remark['text']}" for remark in report["remarks"])
+            row = student, status, points, said, remarks
+            table.add_row(*(Text(cell) for cell in row))  # a [ in it is no markup
     console.print(table)
     for student, why in failed.items():
         console.print(f"{student} could not be graded: {why.splitlines()[-1]}", style="red", markup=False)
@@ -241,6 +243,9 @@ def _summarise(group: Class, failed: dict[str, str], console: Console) -> None:
         for name, count in missed.most_common():
             bar = "█" * max(1, round(WIDTH * count / len(reports)))
             console.print(f"{bar} {count}  {name}", soft_wrap=True)
+    remarked = sum(bool(report["remarks"]) for report in reports.values())
+    if remarked:
+        console.print(f"\n{remarked} of {len(reports)} have remarks, which change no points.")
 
 
 if __name__ == "__main__":

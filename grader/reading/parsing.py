@@ -34,7 +34,7 @@ class Source:
     remarks: list[Remark] = field(default_factory=list)
 
     def line_of(self, *names: str) -> int | None:
-        """Return the first line where one of these is assigned, called, a keyword or a key, in the order given."""
+        """Return the first line where one of these is defined, assigned, called or a keyword, in the order given."""
         for name in names:
             for node in ast.walk(self.tree):
                 if _names(node, name):
@@ -72,6 +72,8 @@ def _last(node: ast.AST) -> str | None:
 
 
 def _names(node: ast.AST, name: str) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        return node.name == name
     if isinstance(node, ast.Call):
         return _last(node.func) == name
     if isinstance(node, ast.keyword):

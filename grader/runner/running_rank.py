@@ -20,7 +20,7 @@ from grader.terms.clusters import AnyCluster
 from grader.terms.facts import EndedFor
 from grader.terms.job import Job, Place, Reported, Result
 
-BOARD = 120  # bytes in which a rank writes which collective it is in
+SHARED = 120  # bytes of memory in which a rank writes which collective it is in
 STREAMS = "facts", "stdout", "stderr"
 OF_MPIRUN = "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE"
 POLLING = 5  # ticks, of 10 ms of processor time each, that a script that waits for a file takes per second
@@ -37,7 +37,7 @@ class RunningRank:
     number: int
     pid: int
     orders: int  # the pipe by which its environment goes to it; once it closes, the rank sends its facts and ends
-    board: mmap.mmap  # shared with the rank, which writes there which collective it is in
+    shared: mmap.mmap  # with the rank, which writes there which collective it is in
     pipes: dict[str, int]  # of each stream, by which the rank writes
     kept: dict[str, bytearray] = field(default_factory=lambda: {name: bytearray() for name in STREAMS})
     exit: int | None = None
@@ -65,7 +65,7 @@ class RunningRank:
         """The collective that the rank is in, or was in when it was asked to end, or nothing."""
         if self.waited_in is not None:
             return self.waited_in
-        return self.board[:].rstrip(b"\0").decode(errors="replace")
+        return self.shared[:].rstrip(b"\0").decode(errors="replace")
 
     @property
     def reported(self) -> Reported | None:
@@ -156,8 +156,8 @@ def fork(job: Job, cluster: AnyCluster, entry: Entry) -> list[RunningRank]:
     ranks = []
     for number in range(cluster.size):
         pipes = {name: os.pipe() for name in (*STREAMS, "orders")}
-        board = mmap.mmap(-1, BOARD)
-        place = Place(number, cluster, hosts / job.name, board, pipes["facts"][1], pipes["orders"][0])
+        shared = mmap.mmap(-1, SHARED)
+        place = Place(number, cluster, hosts / job.name, shared, pipes["facts"][1], pipes["orders"][0])
         pid = os.fork()
         if pid == 0:
             _be_rank(entry, place, pipes["stdout"][1], pipes["stderr"][1])
@@ -165,7 +165,7 @@ def fork(job: Job, cluster: AnyCluster, entry: Entry) -> list[RunningRank]:
             os.close(pipes[name][1])
         os.close(pipes["orders"][0])
         streams = {name: pipes[name][0] for name in STREAMS}
-        ranks.append(RunningRank(cluster, number, pid, pipes["orders"][1], board, streams))
+        ranks.append(RunningRank(cluster, number, pid, pipes["orders"][1], shared, streams))
     return ranks
 
 

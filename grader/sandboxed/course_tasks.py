@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.keras.callbacks import Callback
 
-from course.internal.keras_fit import FitCall, wrap_fit
+from course.record.keras_hooks import FitCall, wrap_fit
 from grader.sandboxed import evaluator_pacing
 from grader.sandboxed.recorder import Recorder
 from grader.terms.clusters import TaskSpec
@@ -18,16 +17,13 @@ from grader.terms.facts import TaskFacts
 PATIENCE = 120  # seconds in all: for an evaluator that neither evaluates nor pauses
 
 
-class Paced(Callback):
-    """Makes a training wait after each epoch until an evaluator has evaluated as often, or is not going to."""
+class WaitForEvaluation:
+    """Listens to a training, and has it wait after each epoch until an evaluator has evaluated as often, if it will."""
 
-    def __init__(self) -> None:
-        """Be patient."""
-        super().__init__()
-        self.patience = float(PATIENCE)
+    patience = float(PATIENCE)
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Wait."""
+    def epoch_ends(self, epoch: int, logs: Any) -> None:
+        """Wait for the evaluation of this epoch's checkpoint."""
         began, before = time.monotonic(), evaluator_pacing.state()
         while time.monotonic() < began + self.patience:
             now = evaluator_pacing.state()
@@ -40,7 +36,7 @@ class Paced(Callback):
 @contextlib.contextmanager
 def _paced(call: FitCall) -> Iterator[None]:
     """Pace a training, so that an evaluator sees each of its checkpoints, however fast it trains."""
-    call.behind = [Paced()]
+    call.listener = WaitForEvaluation()
     yield
 
 
@@ -59,11 +55,11 @@ def make_mobilenet_shallow() -> None:
     tf.keras.applications.MobileNetV2 = tf.keras.applications.mobilenet_v2.MobileNetV2 = shallow
 
 
-def run(program: str, task: TaskSpec, number: int, board: mmap.mmap) -> Recorder[TaskFacts]:
+def run(program: str, task: TaskSpec, number: int, shared: mmap.mmap) -> Recorder[TaskFacts]:
     """Run a program as this task, and return a recorder of no more than its error, if any."""
     make_mobilenet_shallow()
     wrap_fit(_paced)
-    recorder = Recorder(program, number, board, TaskFacts())
+    recorder = Recorder(program, number, shared, TaskFacts())
     recorder.run(task.arguments)
     evaluator_pacing.TRAINED.touch()
     return recorder

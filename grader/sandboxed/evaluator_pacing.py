@@ -19,7 +19,7 @@ WRITTEN = Path(LOGS, "checkpoints", "checkpoint")  # with each checkpoint, as th
 LOOK = 0.05  # seconds between looks at these
 ENOUGH = 5  # pauses without an evaluation, after which none comes
 ENDED = 10**6  # evaluations of an evaluator that has ended, so that no training waits for it
-WAITS = "it would wait indefinitely, for a checkpoint that never comes"
+ENDLESS = "it would wait indefinitely, for a checkpoint that never comes"
 
 _sleep = time.sleep
 
@@ -36,11 +36,11 @@ def state() -> State:
     return State(*map(int, STATE.read_text().split())) if STATE.exists() else State(0, 0)
 
 
-class Pauses:
-    """Counts the pauses of a script, cuts them short when there is a new checkpoint, and ends endless ones."""
+class PacedSleep:
+    """Stands in for an evaluator's time.sleep: counts its pauses, cuts them short, and ends endless ones."""
 
     def __init__(self, recorder: Recorder[Any], folder: Path, in_vain: bool):
-        """Stand in for time.sleep, in this folder; a script may be one for which nothing will ever come."""
+        """Replace time.sleep for an evaluator in this folder; in_vain says that no checkpoint will ever come."""
         self.recorder, self.folder = recorder, folder
         self.hopeless = lambda: in_vain or (folder / TRAINED).exists()
         self.evaluations = self.pauses = 0
@@ -53,31 +53,31 @@ class Pauses:
             _sleep(seconds)
             return
         self.pauses += 1
-        self._tell()
+        self._write_state()
         self.in_vain += self.hopeless()
         if self.in_vain > ENOUGH:
             self.recorder.note("wait")
-            raise SystemExit(WAITS)
+            raise SystemExit(ENDLESS)
         deadline, written = time.monotonic() + seconds, self._written()
         while time.monotonic() < deadline and not self.hopeless() and self._written() == written:
             _sleep(LOOK)
 
-    def evaluated(self) -> None:
+    def evaluated(self, *args: Any, **kwargs: Any) -> None:
         """Note that an evaluation has ended."""
         self.evaluations += 1
         self.in_vain = 0
-        self._tell()
+        self._write_state()
 
     def ended(self) -> None:
         """Note that the script has ended."""
         self.evaluations = ENDED
-        self._tell()
+        self._write_state()
 
-    def _tell(self) -> None:
-        told = self.folder / STATE
-        partial = told.with_suffix(f".{os.getpid()}")
+    def _write_state(self) -> None:
+        path = self.folder / STATE
+        partial = path.with_suffix(f".{os.getpid()}")
         partial.write_text(f"{self.evaluations} {self.pauses}")
-        partial.replace(told)
+        partial.replace(path)
 
     def _written(self) -> int:
         """Return when the newest checkpoint was written."""

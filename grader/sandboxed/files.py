@@ -5,6 +5,7 @@ by themselves, so their functions are watched, too.
 """
 
 import contextlib
+import functools
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ from tensorflow.python.lib.io import file_io
 from tensorflow.python.ops import gen_io_ops
 
 from course import store
-from grader.sandboxed.folders import files_below
+from course.record import calls
 from grader.terms import facts
 from grader.terms.clusters import CHECKPOINT, Folders, Found
 
@@ -30,6 +31,21 @@ MOST = 100  # names of each kind that are reported
 REMOVALS = {"os.remove", "os.rmdir", "os.rename", "os.truncate", "shutil.rmtree"}  # events; the path comes first
 
 SLOWNESS = 0.02  # seconds that each file of the store takes longer: a rank that does not wait gets ahead of the copy
+
+
+def files_below(folder: str | Path) -> list[Path]:
+    """Return the files below a folder, but for those that are removed meanwhile, of which Path.rglob fails.
+
+    Files in folders that are too deep to go through are left out.
+    """
+    files = []
+    with contextlib.suppress(RecursionError):
+        for where, _, names in os.walk(folder):
+            for path in (Path(where, name) for name in names):
+                with contextlib.suppress(OSError):  # its path is too long
+                    if path.is_file():
+                        files.append(path)
+    return files
 
 
 class WatchedFiles:
@@ -69,25 +85,15 @@ class WatchedFiles:
     def watch(self) -> None:
         """Begin."""
         sys.addaudithook(self._heard)
-        init, init_of_tensorflow = h5py.File.__init__, file_io.FileIO.__init__
-
-        def watched(file: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
-            self._note(name, mode, 0)
-            init(file, name, mode, *args, **kwargs)
-
-        def watched_of_tensorflow(file: Any, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
-            self._note(name, mode, 0)
-            init_of_tensorflow(file, name, mode, *args, **kwargs)
-
-        h5py.File.__init__ = watched
-        file_io.FileIO.__init__ = watched_of_tensorflow
+        for kind in (h5py.File, file_io.FileIO):
+            calls.before(kind, "__init__", self._opened)
         for name, mode in {"read_file": "r", "write_file": "w"}.items():
-            setattr(gen_io_ops, name, self._of_tensorflow(getattr(gen_io_ops, name), mode))
+            calls.before(gen_io_ops, name, functools.partial(self._opened_by_operation, mode))
         for name in ("remove", "rmtree"):
-            setattr(tf.io.gfile, name, self._removal(getattr(tf.io.gfile, name)))
-        tf.io.gfile.copy = self._gfile_copy(tf.io.gfile.copy)
-        tf.io.gfile.rename = self._gfile_rename(tf.io.gfile.rename)
-        ImageDataGenerator.flow_from_directory = self._listing(ImageDataGenerator.flow_from_directory)
+            calls.before(tf.io.gfile, name, lambda path: self._heard("os.remove", (path,)))
+        calls.after(tf.io.gfile, "copy", self._copied)
+        calls.before(tf.io.gfile, "rename", lambda src, dst, overwrite=False: self._note_rename(src, dst))
+        calls.before(ImageDataGenerator, "flow_from_directory", lambda *args, **kwargs: self._count_copy())
         store.download = self._download(store.download)
 
     def train(self, fit: facts.Fit) -> None:
@@ -131,45 +137,17 @@ class WatchedFiles:
     def _is_checkpoint(self, path: str) -> bool:
         return path.startswith(self.logs + os.sep) and f"{os.sep}{CHECKPOINT}" in path.removeprefix(self.logs)
 
-    def _listing(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def listed(*args: Any, **kwargs: Any) -> Any:
-            self._count_copy()
-            return function(*args, **kwargs)
+    def _opened(self, file: object, name: Any, mode: str = "r", *args: Any, **kwargs: Any) -> None:
+        self._note(name, mode, 0)
 
-        return listed
+    def _opened_by_operation(self, mode: str, filename: Any, *args: Any, **kwargs: Any) -> None:
+        """Note that an operation of TensorFlow reads or writes a whole file, perhaps in the graph of a data set."""
+        tf.numpy_function(lambda path: self._note(path, mode, 0), [filename], [])
 
-    def _of_tensorflow(self, function: Callable[..., Any], mode: str) -> Callable[..., Any]:
-        """Return an operation of TensorFlow's that reads or writes a whole file, outside of Python."""
-
-        def watched(filename: Any, *args: Any, **kwargs: Any) -> Any:
-            tf.numpy_function(lambda path: self._note(path, mode, 0), [filename], [])  # in a data set's graph, too
-            return function(filename, *args, **kwargs)
-
-        return watched
-
-    def _removal(self, function: Callable[[Any], None]) -> Callable[[Any], None]:
-        def watched(path: Any) -> None:
-            self._heard("os.remove", (path,))
-            function(path)
-
-        return watched
-
-    def _gfile_copy(self, copy: Callable[..., None]) -> Callable[..., None]:
-        """Return TensorFlow's own copy, which opens its files outside of Python."""
-
-        def watched(src: Any, dst: Any, overwrite: bool = False) -> None:
-            copy(src, dst, overwrite)
-            self._note(src, "r", 0)
-            self._note(dst, "w", 0)
-
-        return watched
-
-    def _gfile_rename(self, rename: Callable[..., None]) -> Callable[..., None]:
-        def watched(src: Any, dst: Any, overwrite: bool = False) -> None:
-            self._note_rename(src, dst)
-            rename(src, dst, overwrite)
-
-        return watched
+    def _copied(self, src: Any, dst: Any, overwrite: bool = False) -> None:
+        """Note a copy that TensorFlow made, which opens its files outside of Python."""
+        self._note(src, "r", 0)
+        self._note(dst, "w", 0)
 
     def _download(self, download: Callable[..., None]) -> Callable[..., None]:
         def watched(*args: Any, **kwargs: Any) -> None:

@@ -11,43 +11,40 @@ import mmap
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import tensorflow as tf
 from keras.src.engine import functional
-from tensorflow.keras.callbacks import Callback
 
-from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
-from grader.sandboxed import collectives, model_facts, seeds, steps
-from grader.sandboxed.callbacks import First, Last, ReadLogs
+from course.record import calls, horovod_hooks
+from course.record.keras_hooks import FitCall, watch_steps, wrap_fit
+from grader.sandboxed import script_callbacks, seeds
 from grader.sandboxed.files import WatchedFiles
-from grader.sandboxed.recorder import Recorder, plain, salted_hash
+from grader.sandboxed.recorder import Recorder, draw_weights, plain, salted_hash
 from grader.terms.clusters import HOST, MISSING, RANK, AnyCluster, Folders, Resumed
-from grader.terms.facts import Fit, HorovodFacts, Projection, State
+from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, Projection, State
 
 APART = 0.05  # relative: by so much weights of new models differ between ranks at least
-LAST_EPOCH = 90  # of the schedule of the second part's programs
+SHIFT = 0.1  # between the accuracies that two ranks measure, which are alike by chance otherwise
 
 
 class HorovodRecorder(Recorder[HorovodFacts]):
     """Records one script in one rank."""
 
-    def __init__(self, script: str, gpus: int, rank: int, board: mmap.mmap, learns: bool = False):
-        """Record this script, on a simulated host with so many GPUs. The board shows the collective it is in.
+    def __init__(self, script: str, gpus: int, rank: int, shared: mmap.mmap, learns: bool = False):
+        """Record this script, on a simulated host with so many GPUs.
 
         learns says whether what is looked at is the accuracy that training reaches: see set_apart().
         """
-        super().__init__(script, rank, board, HorovodFacts())
+        super().__init__(script, rank, shared, HorovodFacts())
         self.learns = learns
         self.gpus = Gpus(gpus)
         self.files: WatchedFiles | None = None
         self.local: Projection | None = None  # the gradients that this rank computed last
-        self.before: Projection | None = None  # the weights with which the last batch began
-        self.rate = 0.0  # and its learning rate
         self.built: WeakKeyDictionary[Any, Projection] = WeakKeyDictionary()  # by model: its first weights
         self.weighted: WeakKeyDictionary[Any, list[float]] = WeakKeyDictionary()  # by model: its losses' weights
 
@@ -74,7 +71,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
                 digits = 4 if means.shape[-1] == 1 else 2  # augmentation blurs colours: two digits of them stay
                 images += ["/".join(f"{part:.{digits}f}" for part in colour) for colour in means]
 
-        steps.watch(note)
+        watch_steps(note)
 
     def watch_files(self, folders: Folders, cluster: AnyCluster) -> None:
         """Note which files the script opens in these folders; a host's first rank puts there what it is to find."""
@@ -86,16 +83,8 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
     def watch_output(self) -> None:
         """Note the line that prints first."""
-
-        def noted(write: Callable[[str], int]) -> Callable[[str], int]:
-            def call(text: str) -> int:
-                self.note_line("print")
-                return write(text)
-
-            return call
-
         for stream in (sys.stdout, sys.stderr):
-            stream.write = noted(stream.write)  # type: ignore[method-assign]
+            calls.before(stream, "write", lambda text: self.note_line("print"))
 
     # --- training ----------------------------------------------------------------------------------------------------
 
@@ -112,18 +101,14 @@ class HorovodRecorder(Recorder[HorovodFacts]):
 
     def watch_model(self) -> None:
         """Note when a model is built, how it is compiled and trained."""
-        model = tf.keras.Model
-        build, compile_ = model.__init__, model.compile
-        wire = functional.Functional._init_graph_network
+        compile_ = tf.keras.Model.compile
         signature = inspect.signature(compile_)
 
-        def watched_build(this: Any, *args: Any, **kwargs: Any) -> None:
+        def note_build(this: Any, *args: Any, **kwargs: Any) -> None:
             self.facts.gpus, self.facts.memory_growth = self.gpus.settle()
             self.note("model")
-            build(this, *args, **kwargs)
 
-        def watched_wire(this: Any, *args: Any, **kwargs: Any) -> None:
-            wire(this, *args, **kwargs)
+        def note_wired(this: Any, *args: Any, **kwargs: Any) -> None:
             self.set_apart(this.trainable_weights)
             self.built[this] = self.project(this.trainable_weights)
 
@@ -136,8 +121,9 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             given.arguments.update(run_eagerly=None, jit_compile=None)
             compile_(*given.args, **given.kwargs)
 
-        functional.Functional._init_graph_network = watched_wire
-        model.__init__, model.compile = watched_build, watched_compile
+        calls.before(tf.keras.Model, "__init__", note_build)
+        calls.after(functional.Functional, "_init_graph_network", note_wired)
+        tf.keras.Model.compile = watched_compile
         wrap_fit(self.record_fit)
 
     def set_apart(self, weights: list[Any]) -> None:
@@ -149,7 +135,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         """
         random = np.random.default_rng(self.rank)
         if self.learns:
-            model_facts.draw_weights(weights, random)
+            draw_weights(weights, random)
         for weight in weights if self.rank else ():
             weight.assign(weight * (1 + APART * random.standard_normal(weight.shape)))
 
@@ -166,8 +152,6 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             optimizer=_describe(call.model.optimizer),
             callbacks=[type(callback).__name__ for callback in call.callbacks],
             loss_weights=self.weighted[call.model],
-            values=sum(int(weight.shape.num_elements()) for weight in call.model.trainable_weights),
-            loss=_loss_of_answers(call.model),
             steps_per_epoch=None if steps is None else int(steps),
             log_dirs=[str(log.log_dir) for log in call.callbacks if isinstance(log, tf.keras.callbacks.TensorBoard)],
             weights_built=self.built[call.model],
@@ -179,15 +163,15 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         if self.files:
             self.files.train(fit)
         for callback in call.callbacks:
-            _watch_reads(callback, fit)
-        call.before, call.behind = [First(self, fit)], [Last(self, fit)]
+            script_callbacks.watch_reads(callback, fit)
+        call.listener = FitListener(self, call.model, fit)
         try:
             yield
             self.note("trained")
         finally:
             fit.end = self.state(call.model)
         if self.files:
-            fit.schedule = _later_rates(call, fit.epochs[-1].steps if fit.epochs else 0)
+            fit.schedule = script_callbacks.later_rates(call, fit.epochs[-1].steps if fit.epochs else 0)
 
     def state(self, model: Any) -> State:
         """Return what a checkpoint has to restore: trainable weights, the optimizer's slots and its iterations."""
@@ -201,70 +185,58 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         )
 
 
-def _loss_of_answers(model: Any) -> float | None:
-    """Return the loss that a model was compiled with, of made-up answers to an image of each class."""
-    if model.loss is None:
-        return None
-    classes = model.output_shape[-1]
-    answers = tf.nn.softmax(np.random.default_rng(0).standard_normal((classes, classes)).astype("float32"))
-    try:
-        for right in np.arange(classes)[:, None], np.eye(classes):  # as numbers, or one-hot
-            with contextlib.suppress(Exception):  # it is for the other form, or the script's own
-                return float(model.compiled_loss(tf.constant(right, tf.float32), answers))
-        return None
-    finally:
-        model.compiled_loss.reset_state()
+class FitListener:
+    """Listens to one call of model.fit, and fills in its facts."""
 
+    def __init__(self, recorder: HorovodRecorder, model: Any, fit: Fit):
+        """Listen to the training of this model for a recorder."""
+        self.recorder, self.model, self.fit = recorder, model, fit
+        self.before: Projection | None = None  # the weights with which the latest batch began
+        self.rate = 0.0  # and its learning rate
 
-def _watch_reads(callback: Callback, fit: Fit) -> None:
-    """Note each metric that a callback reads at the end of an epoch, and the value it finds."""
-    end = callback.on_epoch_end
+    def epoch_begins(self, epoch: int, logs: Any) -> None:
+        """Begin an epoch."""
+        self.fit.epochs.append(Epoch())
 
-    def watched(epoch: int, logs: Any = None) -> None:
-        seen = ReadLogs(logs or {}, whole=type(callback).__module__.startswith("keras."))
-        end(epoch, seen)
-        for name, value in seen._judged_last_read.items():
-            left: Any = dict.get(seen, name)
-            if left is value:  # a callback that replaces a metric averages it, and does not act on it
-                fit.reads.append((epoch, type(callback).__name__, name, float(value)))
-        if logs is not None:
-            logs.update(seen)
+    def batch_begins(self, batch: int, logs: Any) -> None:
+        """Note the weights from which the update starts, and the rate at which it will be made."""
+        self.before = self.recorder.project(self.model.trainable_weights)
+        self.rate = float(np.asarray(self.model.optimizer.learning_rate))
 
-    callback.on_epoch_end = watched
+    def batch_updated(self, batch: int, logs: Any) -> None:
+        """Note the gradient, and the weights as the update left them."""
+        self.fit.epochs[-1].steps += 1
+        updated = self.recorder.project(self.model.trainable_weights)
+        self.fit.batches.append(Batch(self.rate, self.before, self.recorder.local, updated))
 
+    def batch_ends(self, batch: int, logs: Any) -> None:
+        """Note weights and the optimizer's variables as the next batch will find them."""
+        self.fit.batches[-1].after = self.recorder.project(self.model.trainable_weights)
+        self.fit.batches[-1].slots = self.recorder.project(self.model.optimizer.variables())
 
-def _later_rates(call: FitCall, steps: int) -> dict[str, float]:
-    """Return the learning rates of later epochs: let the callbacks that may set it begin each of them."""
-    rates: dict[str, float] = {}
-    optimizer = call.model.optimizer
-    later = range(int(call.arguments["epochs"]), LAST_EPOCH)
-    by_steps = getattr(optimizer, "_learning_rate", None)
-    if isinstance(by_steps, tf.keras.optimizers.schedules.LearningRateSchedule):
-        return {str(epoch): float(by_steps(epoch * steps)) for epoch in later}
-    callbacks = [callback for callback in call.callbacks if _may_set_rate(callback)]
-    with contextlib.suppress(Exception):  # they are the script's own
-        before, iterations = float(np.asarray(optimizer.learning_rate)), int(optimizer.iterations)
-        for epoch in later:
-            optimizer.iterations.assign(epoch * steps)  # from which a callback may compute the rate
-            for callback in callbacks:
-                callback.on_epoch_begin(epoch, {})
-            for batch in range(1 + epoch % 2):  # a rate may be set later than with the first one
-                for callback in callbacks if batch else ():
-                    callback.on_train_batch_end(batch - 1, dict.fromkeys(call.model.metrics_names, 0.0))
-                for callback in callbacks:
-                    callback.on_train_batch_begin(batch, {})
-            rates[str(epoch)] = float(np.asarray(optimizer.learning_rate))
-        optimizer.learning_rate = before
-        optimizer.iterations.assign(iterations)
-    return rates
+    def validation_batch_ends(self, batch: int, logs: Any) -> None:
+        """Count the batch."""
+        self.fit.epochs[-1].validation_steps += 1
 
+    def epoch_measured(self, epoch: int, logs: Any) -> None:
+        """Note this rank's own metrics, after making sure that no two ranks have the same by chance.
 
-def _may_set_rate(callback: Callback) -> bool:
-    """Whether a callback is one of the libraries' that set the learning rate, or the script's own."""
-    kinds = type(callback).__mro__
-    return any("LearningRate" in kind.__name__ or kind.__module__ == "__main__" for kind in kinds) or isinstance(
-        callback, tf.keras.callbacks.LambdaCallback
-    )
+        Where the accuracy itself is looked at, it stays as it is. Where checkpoints are watched, no epoch is better
+        than the one before: one that is saved for being the best is not saved in every epoch.
+        """
+        if logs and "val_accuracy" in logs and not self.recorder.learns:
+            logs["val_accuracy"] = float(logs["val_accuracy"]) + SHIFT * (self.recorder.rank + 1)
+        if logs and self.recorder.files:
+            for name, value in logs.items():
+                logs[name] = float(value) + (-epoch if "accuracy" in name else epoch)
+        self.fit.epochs[-1].own = {name: float(value) for name, value in (logs or {}).items()}
+
+    def epoch_ends(self, epoch: int, logs: Any) -> None:
+        """Note which checkpoints there are now."""
+        ended = self.fit.epochs[-1]
+        if self.recorder.files:
+            ended.saved = self.recorder.files.new_checkpoints()
+            ended.size = self.recorder.files.largest(ended.saved)
 
 
 def _describe(optimizer: Any) -> dict[str, float | int | bool | str]:
@@ -274,23 +246,24 @@ def _describe(optimizer: Any) -> dict[str, float | int | bool | str]:
     return {"kind": kind, **settings}
 
 
-def run(script: str, cluster: AnyCluster, rank: int, board: mmap.mmap) -> HorovodRecorder:
+def run(script: str, cluster: AnyCluster, rank: int, shared: mmap.mmap) -> HorovodRecorder:
     """Run the script as the main program in one rank of the cluster, and return its recorder.
 
     Args:
         script: its path.
         cluster: with the rank.
         rank: its number.
-        board: memory shared with the supervisor.
+        shared: memory that the supervisor reads.
     """
-    recorder = HorovodRecorder(script, cluster.gpus, rank, board, cluster.learns)
+    recorder = HorovodRecorder(script, cluster.gpus, rank, shared, cluster.learns)
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
     tf.config.run_functions_eagerly = tf.config.experimental_run_functions_eagerly = lambda run_eagerly: None
     # A program that is started again draws other numbers.
     tf.keras.utils.set_random_seed(1000 + rank + (100 if isinstance(cluster, Resumed) else 0))
     recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
-    collectives.watch(recorder)
+    horovod_hooks.watch_init(lambda: recorder.note("init"))
+    horovod_hooks.watch_collectives(recorder.show, script)
     recorder.watch_gradients()
     recorder.watch_model()
     recorder.watch_images()

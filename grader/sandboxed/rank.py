@@ -92,12 +92,13 @@ def _recorded(place: Place) -> Recorder[Any]:
     if not place.cluster.tasks:
         from grader.sandboxed import horovod_recorder
 
-        return horovod_recorder.run(script, place.cluster, place.number, place.board)
+        return horovod_recorder.run(script, place.cluster, place.number, place.shared)
     from grader.sandboxed import course_tasks, task_recorder
 
-    tensorflow_fixes.await_leader()
+    tensorflow_fixes.await_first_worker()
     task = place.cluster.tasks[place.number]
     if task.program:
-        return course_tasks.run(str(place.script.with_name(Path(task.program).name)), task, place.number, place.board)
-    tensorflow_fixes.raise_shortages()
-    return task_recorder.run(script, place.cluster, place.number, place.board)
+        return course_tasks.run(str(place.script.with_name(Path(task.program).name)), task, place.number, place.shared)
+    tensorflow_fixes.raise_when_data_run_out()
+    tensorflow_fixes.repeat_failed_saves()
+    return task_recorder.run(script, place.cluster, place.number, place.shared)

@@ -27,7 +27,6 @@ from grader.terms.facts import ARGUMENTS, Error, Recorded
 VALUES = 2**16
 DIRECTIONS = np.random.default_rng(0).standard_normal((16, VALUES))
 
-
 SALT = 0x5E3779B1  # any odd number: hashes then differ in all that scripts make of them
 
 
@@ -37,9 +36,9 @@ class Recorder(Generic[Recorded]):
     latest: ClassVar["Recorder[Any]"]
     names: dict[str, Any] = {}  # noqa: RUF012  what the script finds in the place of built-in functions
 
-    def __init__(self, script: str, rank: int, board: mmap.mmap, facts: Recorded):
-        """Record this script. The board, shared with the supervisor, shows the collective that the rank is in."""
-        self.script, self.rank, self.board = script, rank, board
+    def __init__(self, script: str, rank: int, shared: mmap.mmap, facts: Recorded):
+        """Record this script. Memory shared with the supervisor shows the collective that the rank is in."""
+        self.script, self.rank, self.shared = script, rank, shared
         self.facts: Recorded = facts
         Recorder.latest = self
 
@@ -57,6 +56,13 @@ class Recorder(Generic[Recorded]):
         if frame:
             self.facts.lines.setdefault(what, frame.f_lineno)
 
+    def called_by_script(self) -> bool:
+        """Whether the script itself, and no library, calls the function that the caller of this one watches.
+
+        The caller is what calls.before() was given: between it and the script there is one more frame.
+        """
+        return sys._getframe(3).f_code.co_filename == self.script
+
     def note_waiting(self) -> None:
         """Note the line of the script that the main thread has reached, from another thread."""
         frame = sys._current_frames().get(threading.main_thread().ident or 0)
@@ -66,8 +72,8 @@ class Recorder(Generic[Recorded]):
             self.facts.lines["waiting"] = frame.f_lineno
 
     def show(self, collective: str) -> None:
-        """Write on the board which collective this rank is in."""
-        self.board[:] = collective.encode()[: len(self.board)].ljust(len(self.board), b"\0")
+        """Show the supervisor which collective this rank is in."""
+        self.shared[:] = collective.encode()[: len(self.shared)].ljust(len(self.shared), b"\0")
 
     def project(self, tensors: Iterable[Any]) -> list[float]:
         """Return the dot products of all tensors, as one long vector, with each direction: 16 numbers."""
@@ -91,8 +97,7 @@ class Recorder(Generic[Recorded]):
         vars(main).update(self.names, __file__=self.script, __builtins__=builtins)
         sys.modules["__main__"] = main
         try:
-            text = Path(self.script).read_text("utf-8")  # not as a comment on the first line says how to decode it
-            exec(compile(text, self.script, "exec", dont_inherit=True), vars(main))
+            exec(compile(Path(self.script).read_text("utf-8"), self.script, "exec", dont_inherit=True), vars(main))
         except SystemExit as stop:
             error = _error(stop, self.script)
             if stop.code not in (None, 0):
@@ -106,12 +111,14 @@ class Recorder(Generic[Recorded]):
         """Return the facts as msgpack, as far as they are known."""
         try:
             return msgspec.msgpack.encode(self.facts, enc_hook=plain)
-        except UnicodeEncodeError:  # a text of the script has halves of characters
+        except (UnicodeEncodeError, OverflowError):  # a text of the script has halves of characters, or a huge number
             return msgspec.msgpack.encode(_whole(msgspec.to_builtins(self.facts, enc_hook=plain)))
 
 
 def _whole(value: Any) -> Any:
-    """Return built-in values with a question mark in the place of each half of a character."""
+    """Return built-in values with a question mark in the place of each half of a character, and 0 of a huge number."""
+    if isinstance(value, int):
+        return value if abs(value) < 2**63 else 0
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, dict):
@@ -173,3 +180,11 @@ def salted_hash(rank: int) -> Callable[[object], int]:
         return isinstance(value, str | bytes) or (isinstance(value, tuple | frozenset) and any(map(holds_text, value)))
 
     return lambda value: hash(value) ^ (rank * SALT if holds_text(value) else 0)
+
+
+def draw_weights(weights: list[Any], random: np.random.Generator) -> None:
+    """Draw the matrices among a model's weights anew, so that the accuracy it reaches does not rest on its own draw."""
+    for weight in weights:
+        if weight.shape.rank > 1:
+            limit = np.sqrt(6 / (np.prod(weight.shape[:-2]) * sum(weight.shape[-2:])))  # Glorot and Bengio's
+            weight.assign(random.uniform(-limit, limit, weight.shape))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from course.record import calls
 from grader.terms.facts import HorovodFacts
 
 MOST = 100  # seeds that are noted
@@ -19,32 +20,26 @@ def state() -> str:
 
 def watch(facts: HorovodFacts) -> None:
     """Note, with each training, the seeds that the generator is given, unless its state is set back after that."""
-    seed, get_state, set_state = np.random.seed, np.random.get_state, np.random.set_state
     had: set[str] = set()  # states of the generator that the script has asked for
 
     def note(what: object) -> None:
         if facts.fits and len(facts.fits[-1].seeds) < MOST:
             facts.fits[-1].seeds.append(str(what)[:100])
 
-    def watched_seed(*args: Any, **kwargs: Any) -> None:
-        seed(*args, **kwargs)
-        given = [*args, *kwargs.values()]
-        if given and given[0] is not None:
-            note(given[0])
+    def note_seed(seed: object = None) -> None:
+        if seed is not None:
+            note(seed)
 
-    def watched_get_state(*args: Any, **kwargs: Any) -> Any:
-        had.add(_digest(get_state()))
-        return get_state(*args, **kwargs)
-
-    def watched_set_state(*args: Any, **kwargs: Any) -> None:
-        set_state(*args, **kwargs)
-        state = _digest(get_state())
-        if state not in had:
-            note(f"state {state[:8]} of another generator")
+    def note_state_set(*args: Any, **kwargs: Any) -> None:
+        now = state()
+        if now not in had:
+            note(f"state {now[:8]} of another generator")
         elif facts.fits and facts.fits[-1].seeds:
             facts.fits[-1].seeds.pop()
 
-    np.random.seed, np.random.get_state, np.random.set_state = watched_seed, watched_get_state, watched_set_state
+    calls.after(np.random, "seed", note_seed)
+    calls.before(np.random, "get_state", lambda *args, **kwargs: had.add(state()))
+    calls.after(np.random, "set_state", note_state_set)
 
 
 def _digest(state: Any) -> str:

@@ -4,32 +4,31 @@ Runs in a process that will run nothing but this one program. Nothing here judge
 strategies want it; what goes into a step is noted by operations that are put into it.
 """
 
+import atexit
 import contextlib
-import inspect
 import mmap
 import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from keras.src.distribute import worker_training_state
-from tensorflow.keras.callbacks import Callback
 from tensorflow.python.distribute import collective_all_reduce_strategy, parameter_server_strategy_v2
 from tensorflow.python.eager import context
 from tensorflow.python.training import server_lib
 
 from course import tf_config
-from course.internal.keras_fit import FitCall, wrap_fit
 from course.internal.simulated_gpus import Gpus
-from grader.sandboxed import evaluator_pacing, model_facts, server_facts, steps
+from course.record import calls
+from course.record.keras_hooks import FitCall, watch_steps, wrap_fit
+from grader.sandboxed import evaluator_pacing, strategy_facts
 from grader.sandboxed.course_tasks import make_mobilenet_shallow
-from grader.sandboxed.exits import Exits
-from grader.sandboxed.recorder import Recorder, plain
+from grader.sandboxed.recorder import Recorder, draw_weights, plain
 from grader.terms.clusters import LOGS, AnyCluster, Killed, Misplaced
 from grader.terms.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
 
@@ -45,22 +44,22 @@ STRATEGIES = (
 class TaskRecorder(Recorder[TaskFacts]):
     """Records one program in one task."""
 
-    def __init__(self, script: str, number: int, board: mmap.mmap, gpus: int, dies_after: int | None):
+    def __init__(self, script: str, number: int, shared: mmap.mmap, gpus: int, dies_after: int | None):
         """Record this program on a host with so many GPUs, and kill its process after so many batches, if at all."""
-        super().__init__(script, number, board, TaskFacts())
+        super().__init__(script, number, shared, TaskFacts())
         self.gpus = Gpus(gpus)
         self.dies_after = dies_after
         self.batches = 0
         self.evaluated: Any = None  # the model that was
         self.logs = Path(LOGS).absolute()  # as the script may change the working directory
-        self.pauses: evaluator_pacing.Pauses | None = None
+        self.pacing: evaluator_pacing.PacedSleep | None = None
         self.misplaced = self.learns = False
 
     def be_task(self, cluster: AnyCluster) -> None:
         """Be ready to stop a script that is not to do this task."""
         self.misplaced, self.learns = isinstance(cluster, Misplaced), cluster.learns
         if self.misplaced or cluster.tasks[self.rank].type == "evaluator":
-            self.pauses = evaluator_pacing.Pauses(self, Path.cwd(), self.misplaced)
+            self.pacing = evaluator_pacing.PacedSleep(self, Path.cwd(), self.misplaced)
 
     def work(self, event: str) -> None:
         """Note that the script starts to work, and stop it there if the task is none of its own."""
@@ -70,23 +69,14 @@ class TaskRecorder(Recorder[TaskFacts]):
 
     def watch_start(self) -> None:
         """Note whether TF_CONFIG is checked, and whether the script starts a server of its own."""
-        check, serve, join = tf_config.check, server_lib.Server.__init__, server_lib.Server.join
 
-        def watched_check(*args: Any, **kwargs: Any) -> Any:
-            self.note("tf_config")
-            return check(*args, **kwargs)
-
-        def watched_server(*args: Any, **kwargs: Any) -> None:
-            self.work("server")
-            serve(*args, **kwargs)
-
-        def watched_join(server: Any) -> None:
-            if inspect.currentframe().f_back.f_code.co_filename == self.script:  # type: ignore[union-attr]
+        def end_at_join(server: Any) -> None:
+            if self.called_by_script():
                 raise SystemExit("it would wait indefinitely: join() of a server never returns")
-            join(server)
 
-        tf_config.check = watched_check
-        server_lib.Server.__init__, server_lib.Server.join = watched_server, watched_join
+        calls.before(tf_config, "check", lambda *args, **kwargs: self.note("tf_config"))
+        calls.before(server_lib.Server, "__init__", lambda *args, **kwargs: self.work("server"))
+        calls.before(server_lib.Server, "join", end_at_join)
 
     def watch_strategies(self) -> None:
         """Note which strategies are made."""
@@ -107,64 +97,52 @@ class TaskRecorder(Recorder[TaskFacts]):
             if options:
                 self.facts.communication.append(options.implementation.value)
             if kind is STRATEGIES[-1]:
-                self.facts.parts = server_facts.parts(strategy.extended._variable_partitioner)
+                self.facts.parts = strategy_facts.parts_by_size(strategy.extended._variable_partitioner)
 
         kind.__init__ = watched
 
     def watch_models(self) -> None:
         """Note how a model is built, trained, evaluated and saved."""
-        model = tf.keras.Model
-        build, evaluate = model.__init__, model.evaluate
 
-        def watched_build(this: Any, *args: Any, **kwargs: Any) -> None:
+        def note_build(*args: Any, **kwargs: Any) -> None:
             self.note("model")
             self.facts.built = type(tf.distribute.get_strategy()).__name__
-            build(this, *args, **kwargs)
 
-        def watched_evaluate(this: Any, *args: Any, **kwargs: Any) -> Any:
+        def note_evaluation(this: Any, *args: Any, **kwargs: Any) -> None:
             if not kwargs.get("_use_cached_eval_dataset"):  # not fit()'s own validation
                 self.work("evaluate")
                 self.facts.gpus, _ = self.gpus.settle()
                 self.facts.evaluations.append(self.project(this.get_weights()))
-                self.facts.shown.append(model_facts.has_board(kwargs.get("callbacks")))
+                self.facts.shown.append(strategy_facts.has_board(kwargs.get("callbacks")))
                 self.facts.newest.append(len(list(self.logs.glob("checkpoints/*.index"))))
                 self.facts.evaluated.append([])
                 self.evaluated = this
-            result = evaluate(this, *args, **kwargs)
-            if self.pauses:
-                self.pauses.evaluated()
-            return result
 
-        model.__init__, model.evaluate = watched_build, watched_evaluate
-        model.save, model.save_weights = self._watched_save(model.save), self._watched_save(model.save_weights)
-        wrap_fit(self.record_fit)
-
-    def _watched_save(self, save: Callable[..., Any]) -> Callable[..., Any]:
-        def call(this: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
+        def note_save(this: Any, filepath: Any, *args: Any, **kwargs: Any) -> None:
             path = os.path.abspath(filepath)  # noqa: PTH100  a text, as it was given
-            if inspect.currentframe().f_back.f_code.co_filename == self.script:  # type: ignore[union-attr]  # not Keras
+            if self.called_by_script():
                 self.facts.saved.append(path)
             if this.distribute_strategy.extended._in_multi_worker_mode():
                 self._note_save(self.facts.saves, path, this)
             elif this.optimizer and len(self.facts.saves) < KEPT:
                 self.facts.saves.append(Save(path, int(tf.convert_to_tensor(this.optimizer.iterations))))
-            with contextlib.suppress(tf.errors.OpError):  # another worker, say, saves there, too, and was faster
-                return save(this, filepath, *args, **kwargs)
-            return save(this, filepath, *args, **kwargs)  # so whether the program fails of it is no matter of chance
 
-        return call
+        calls.before(tf.keras.Model, "__init__", note_build)
+        calls.before(tf.keras.Model, "evaluate", note_evaluation)
+        if self.pacing:
+            calls.after(tf.keras.Model, "evaluate", self.pacing.evaluated)
+        for name in ("save", "save_weights"):
+            calls.before(tf.keras.Model, name, note_save)
+        wrap_fit(self.record_fit)
 
     def watch_backups(self) -> None:
         """Note each backup that a worker's BackupAndRestore makes."""
-        state = worker_training_state.WorkerTrainingState
-        back_up = state.back_up
 
-        def watched(this: Any, *args: Any, **kwargs: Any) -> None:
+        def note(this: Any, *args: Any, **kwargs: Any) -> None:
             if this._model.distribute_strategy.extended._in_multi_worker_mode():
                 self._note_save(self.facts.backups, this.write_checkpoint_manager.directory, this._model)
-            back_up(this, *args, **kwargs)
 
-        state.back_up = watched
+        calls.before(worker_training_state.WorkerTrainingState, "back_up", note)
 
     def _note_save(self, saves: list[Save], path: str, model: Any) -> None:
         if len(saves) < KEPT:
@@ -180,30 +158,28 @@ class TaskRecorder(Recorder[TaskFacts]):
         strategy, steps = call.model.distribute_strategy, call.arguments["steps_per_epoch"]
         fit = TaskFit(
             strategy=type(strategy).__name__,
-            replicas=strategy.num_replicas_in_sync,
-            callbacks=[model_facts.writer(callback) for callback in call.callbacks],
+            callbacks=[strategy_facts.writer(callback) for callback in call.callbacks],
             steps_per_epoch=None if steps is None else plain(steps),
-            in_parts=model_facts.in_parts(call.model),
-            places=model_facts.places(call.model),
-            divided=model_facts.is_divided(call.arguments["x"]),
-            sharded=model_facts.is_sharded(call.arguments["x"]),
-            data=model_facts.kind_of(call.arguments["x"]),
+            in_parts=strategy_facts.in_parts(call.model),
+            places=strategy_facts.places(call.model),
+            divided=strategy_facts.is_divided(call.arguments["x"]),
+            sharded=strategy_facts.is_sharded(call.arguments["x"]),
+            data=strategy_facts.kind_of(call.arguments["x"]),
             seed=context.global_seed(),
         )
         self.facts.fits.append(fit)
         if self.learns:
             with strategy.scope():
-                model_facts.draw_weights(call.model.trainable_weights, np.random.default_rng(0))
-        if fit.data == model_facts.CREATOR.__name__ and self.dies_after is None:
+                draw_weights(call.model.trainable_weights, np.random.default_rng(0))
+        if fit.data == strategy_facts.CREATOR.__name__ and self.dies_after is None:
             with strategy.scope():
-                fit.input = server_facts.made(call.arguments["x"], model_facts.number_of)
+                fit.input = strategy_facts.input_made(call.arguments["x"])
         alone = not (strategy.extended._in_multi_worker_mode() or strategy._should_use_with_coordinator)
         if alone and not self.learns:
             sys.exit()  # all tasks would write into the same files, each when it gets there
         if strategy.extended._in_multi_worker_mode():
             fit.entered = self.progress(call.model)
-            call.before = [Steps(self, fit)]
-        call.behind = [Watcher(self, fit)]
+        call.listener = TaskFitListener(self, call.model, fit)
         self.show("model.fit")
         try:
             yield
@@ -217,23 +193,23 @@ class TaskRecorder(Recorder[TaskFacts]):
             if not model.distribute_strategy._should_use_with_coordinator:  # the step may be run elsewhere
                 tf.numpy_function(lambda seen: self._note_images(validates, seen), [data[0]], [])
 
-        steps.watch(note)
+        watch_steps(note)
 
     def _note_images(self, validates: bool, images: Any) -> None:
         if self.facts.fits:
             fit = self.facts.fits[-1]
             batches = fit.validation_images if validates else fit.images
             if len(batches) < KEPT:
-                batches.append([model_facts.number_of(image) for image in images])
+                batches.append([strategy_facts.number_of(image) for image in images])
         elif self.facts.evaluated:
             seen = self.facts.evaluated[-1]
-            seen += [model_facts.number_of(image) for image in images][: SEEN - len(seen)]
+            seen += [strategy_facts.number_of(image) for image in images][: SEEN - len(seen)]
 
     def look_at_files(self) -> None:
         """Note what an evaluator leaves in --log-dir, and what it finds there at the end."""
-        curves = model_facts.curves(self.logs)
+        curves = strategy_facts.curves(self.logs)
         self.facts.logs, self.facts.points = list(curves), sum(curves.values())
-        for path in sorted(self.logs.glob("checkpoints/*-*.index"))[: model_facts.FILES]:
+        for path in sorted(self.logs.glob("checkpoints/*-*.index"))[: strategy_facts.FILES]:
             number = re.search(r"-(\d+)$", path.stem)
             if number:
                 self.evaluated.load_weights(str(path.with_suffix(""))).expect_partial()
@@ -253,65 +229,51 @@ class TaskRecorder(Recorder[TaskFacts]):
         return Progress(self.project(weights), int(tf.convert_to_tensor(model.optimizer.iterations)))
 
 
-class Steps(Callback):
-    """Stands before a program's own callbacks: sees what each step made of the weights before any of them acts."""
+class TaskFitListener:
+    """Listens to one call of model.fit under a strategy, and fills in its facts."""
 
-    def __init__(self, recorder: TaskRecorder, fit: TaskFit):
-        """Write into these facts of a fit."""
-        super().__init__()
-        self._supports_tf_logs = True  # as the other one
-        self._judged_recorder, self._judged_fit = recorder, fit
+    def __init__(self, recorder: TaskRecorder, model: Any, fit: TaskFit):
+        """Listen to the training of this model for a recorder."""
+        self.recorder, self.model, self.fit = recorder, model, fit
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Note the weights."""
-        if len(self._judged_fit.updates) < (FIRST if self._judged_recorder.learns else KEPT):
-            self._judged_fit.updates.append(self._judged_recorder.progress(self.model).weights)
-
-
-class Watcher(Callback):
-    """Stands behind a program's own callbacks: sees what they left, and counts."""
-
-    def __init__(self, recorder: TaskRecorder, fit: TaskFit):
-        """Write into these facts of a fit."""
-        super().__init__()
-        self._supports_tf_logs = True  # or Keras would refuse callbacks for batches where there are parameter servers
-        self._judged_recorder, self._judged_fit = recorder, fit
-        self._judged_kept = model_facts.kept_tensors(recorder.logs)
-
-    def on_train_begin(self, logs: Any = None) -> None:
+    def training_begins(self, logs: Any) -> None:
         """Note what training begins with, once a callback that restores a backup has done so."""
         state = getattr(self.model, "_training_state", None)
-        self._judged_fit.restored = bool(state and int(tf.convert_to_tensor(state._ckpt_saved_epoch)) >= 0)
-        self._judged_fit.begin = self._judged_recorder.progress(self.model)
-        self._judged_fit.found = not self._judged_kept or model_facts.is_from(self._judged_kept, self.model)
+        self.fit.restored = bool(state and int(tf.convert_to_tensor(state._ckpt_saved_epoch)) >= 0)
+        self.fit.begin = self.recorder.progress(self.model)
 
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+    def epoch_begins(self, epoch: int, logs: Any) -> None:
         """Begin an epoch."""
-        self._judged_fit.epochs.append(0)
+        self.fit.epochs.append(0)
 
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+    def batch_updated(self, batch: int, logs: Any) -> None:
+        """Note the weights of a worker as the step left them."""
+        if self.fit.entered and len(self.fit.updates) < (FIRST if self.recorder.learns else KEPT):
+            self.fit.updates.append(self.recorder.progress(self.model).weights)
+
+    def batch_ends(self, batch: int, logs: Any) -> None:
         """Count, and die where it is time."""
-        self._judged_fit.epochs[-1] += 1
-        self._judged_recorder.batches += 1
-        if self._judged_recorder.batches == self._judged_recorder.dies_after:
+        self.fit.epochs[-1] += 1
+        self.recorder.batches += 1
+        if self.recorder.batches == self.recorder.dies_after:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+    def epoch_ends(self, epoch: int, logs: Any) -> None:
         """Note the weights, and the accuracy on the images held out."""
-        if len(self._judged_fit.weights) < KEPT:
-            self._judged_fit.weights.append(self._judged_recorder.progress(self.model).weights)
+        if len(self.fit.weights) < KEPT:
+            self.fit.weights.append(self.recorder.progress(self.model).weights)
         if "val_accuracy" in (logs or {}):
-            self._judged_fit.accuracies.append(float(logs["val_accuracy"]))
+            self.fit.accuracies.append(float(logs["val_accuracy"]))
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def training_ends(self, logs: Any) -> None:
         """Note what training ends with."""
-        self._judged_fit.end = self._judged_recorder.progress(self.model)
+        self.fit.end = self.recorder.progress(self.model)
 
 
-def run(script: str, cluster: AnyCluster, number: int, board: mmap.mmap) -> TaskRecorder:
+def run(script: str, cluster: AnyCluster, number: int, shared: mmap.mmap) -> TaskRecorder:
     """Run the program as the main program of this task, and return its recorder."""
     dies_after = cluster.batches if isinstance(cluster, Killed) and cluster.task == number else None
-    recorder = TaskRecorder(script, number, board, cluster.gpus, dies_after)
+    recorder = TaskRecorder(script, number, shared, cluster.gpus, dies_after)
     if cluster.gpus:
         recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
     make_mobilenet_shallow()
@@ -323,13 +285,12 @@ def run(script: str, cluster: AnyCluster, number: int, board: mmap.mmap) -> Task
     workers = all(spec.type == "worker" for spec in cluster.tasks)
     if workers:
         recorder.watch_backups()
-        exits = Exits(script)
     recorder.run(cluster.tasks[number].arguments or cluster.arguments)
     if workers:
-        exits.run()
+        atexit._run_exitfuncs()  # a rank ends without these: what the script left for its end runs now
         recorder.look_for_remains()
-    if recorder.pauses:
-        recorder.pauses.ended()
+    if recorder.pacing:
+        recorder.pacing.ended()
     if recorder.evaluated and not recorder.facts.fits:
         recorder.look_at_files()
     return recorder

@@ -1,7 +1,8 @@
 """What a run leaves behind: one definition for the process that writes it and the one that validates it.
 
 The recorders in grader.sandboxed fill in HorovodFacts or TaskFacts. They run in the process of the script, so all that
-they send is untrusted: grader.terms.runs validates it. What watchers see, from outside of a script, is in grader.terms.watched_facts.
+they send is untrusted: grader.runner.answers validates it. What watchers see, from outside of a script, is in
+grader.terms.watched_facts.
 """
 
 from typing import Annotated, Literal, TypeVar
@@ -157,7 +158,6 @@ class TaskFit(Struct, forbid_unknown_fields=True):
     """One call of model.fit under a strategy."""
 
     strategy: str  # its class
-    replicas: int
     callbacks: list[Writer]
     steps_per_epoch: int | None
     in_parts: Annotated[list[Integers], Meta(max_length=1000)]  # variables kept in parts: their number, first shape

@@ -41,7 +41,7 @@ class Place:
     number: int  # of the rank
     cluster: AnyCluster
     script: Path  # below the folder of the cluster
-    board: mmap.mmap  # shared with the supervisor, to show the collective that the rank is in
+    shared: mmap.mmap  # with the supervisor: memory that shows the collective that the rank is in
     facts: int  # the pipe for the rank's Reported
     orders: int  # the pipe from which its environment comes, as JSON; it closes when the rank may end
 
@@ -90,9 +90,3 @@ class Broken(Struct, tag=True):
 
 
 Message = TurnBegan | Extended | Answer | Broken
-
-# What ranks of Horovod do together, as its library calls it.
-COLLECTIVES = (
-    *("allreduce", "grouped_allreduce", "allgather", "grouped_allgather", "broadcast", "broadcast_inplace"),
-    *("broadcast_inplace_resource", "alltoall", "reducescatter", "grouped_reducescatter", "join"),
-)

@@ -32,7 +32,7 @@ def reads_another_s_work(aim: Aim) -> str:
     return read(aim.course / "submitted" / "alice" / STEP.name / STEP.script)
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def reads_the_solution(aim: Aim) -> str:
     """It is not there."""
     return read(STEP.solution)
@@ -56,7 +56,7 @@ def reads_the_environment(aim: Aim) -> str:
     return "if 'CANARY' in str(os.environ):\n    raise SystemExit('LEAK')\n"
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def reads_other_environments(aim: Aim) -> str:
     """No process of another's is there to look into."""
     return (
@@ -77,7 +77,7 @@ def writes_another_s_work(aim: Aim) -> str:
     return write(aim.course / "submitted" / "alice" / STEP.name / STEP.script)
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def writes_a_module(aim: Aim) -> str:
     """The packages are not to be written."""
     return write(STEP.solution.parents[1] / "grader" / "sitecustomize.py") + "import course\n" + write("course.py")
@@ -89,13 +89,13 @@ def writes_outside(aim: Aim) -> str:
     return f"os.makedirs({str(aim.outside)!r}, exist_ok=True)\n" + write(aim.outside / "planted")
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def outlives_the_job(aim: Aim) -> str:
     """All that it started ends with it."""
     return "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(3600)\n    os._exit(0)\n"
 
 
-@SCRIPTS.of("a person")
+@SCRIPTS.of("judged")
 def calls_home(aim: Aim) -> str:
     """No one receives it."""
     return (

@@ -1,9 +1,9 @@
 """The corpus: scripts that learners could hand in, each with its correct verdict, by part of the judge.
 
 The modules <part>_correct and <part>_wrong hold a part's rows, as small edits of a solution, in CORRECT and in WRONG;
-the part is named as in grader.checks. What its rows share is in <part>_passages. hostile.py holds files that are not
-honest attempts. Judging a row takes seconds, so tests/grader/test_judge.py takes those marked in_ci=True;
-scripts/bench judges every row.
+the part is named as in grader.checks. Rows of one topic may have a module of their own, <part>_correct_<topic>. What a
+part's rows share is in <part>_passages. hostile.py holds files that are not honest attempts. Judging a row takes
+seconds, so tests/grader/test_judge.py takes those marked in_ci=True; scripts/bench judges every row.
 """
 
 import importlib
@@ -16,11 +16,13 @@ from tests.corpus.variant import Variant
 
 def _rows(kind: str) -> dict[str, tuple[Variant, ...]]:
     """Return the rows of a kind, correct or wrong, by part."""
-    modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.name.endswith(f"_{kind}"))
-    return {
-        name.removesuffix(f"_{kind}"): tuple(getattr(importlib.import_module(f"{__name__}.{name}"), kind.upper()))
-        for name in modules
-    }
+    rows: dict[str, tuple[Variant, ...]] = {}
+    for name in sorted(module.name for module in pkgutil.iter_modules(__path__)):
+        part, found, topic = name.partition(f"_{kind}")
+        if found and (not topic or topic.startswith("_")):
+            module = importlib.import_module(f"{__name__}.{name}")
+            rows[part] = (*rows.get(part, ()), *getattr(module, kind.upper()))
+    return rows
 
 
 CORRECT, WRONG, PUZZLES = _rows("correct"), _rows("wrong"), puzzles.rows()

@@ -15,11 +15,11 @@ from tests.corpus.elastic_passages import (
     STATE,
     STEP,
 )
-from tests.corpus.variant import Variant
+from tests.corpus.variant import Variant, right
 
 
 def _right(name: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
-    return Variant(name, 20, edits, in_ci=in_ci)
+    return right(20, name, *edits, in_ci=in_ci)
 
 
 _ON_RESET = f"""state = {STATE}
@@ -107,19 +107,12 @@ CORRECT = (
     ),
     _right("any error of TensorFlow's counts as a lost rank", (STEP, _ANY)),
     _right("two places that commit", (COMMIT, _TWICE)),
-    _right(
-        "a commit in two parts",
-        ("state.commit()\n", "state.save()\n                state.check_host_updates()\n"),
-    ),
+    _right("a commit in two parts", ("state.commit()\n", "state.save()\n                state.check_host_updates()\n")),
     _right(
         "a rank's share is a contiguous one",
         (MINE, "            mine = np.array_split(chosen, hvd.size())[hvd.rank()]\n"),
     ),
-    _right(
-        "a start that takes long, as all is prepared once",
-        ("hvd.init()\n", f"{_PREPARE}hvd.init()\n"),
-        in_ci=True,
-    ),
+    _right("a start that takes long, as all is prepared once", ("hvd.init()\n", f"{_PREPARE}hvd.init()\n"), in_ci=True),
     _right("another order", (SHUFFLE, "np.random.default_rng([2020, state.epoch])")),
     _right(
         "gradients are averaged one by one",

@@ -1,12 +1,12 @@
 """Wrong scripts of step 20, elastic training: each has one mistake that learners make."""
 
 from tests.corpus.elastic_passages import ASSIGN, COMMIT, RATE, RUN, SEEN, SHUFFLE, STATE, STEP
-from tests.corpus.variant import Variant
+from tests.corpus.variant import Variant, wrong
 
 
 def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
     """Return a row whose first failing check is this one."""
-    return Variant(name, 20, edits, 20, check=check, in_ci=in_ci)
+    return wrong(20, name, *edits, check=check, in_ci=in_ci)
 
 
 _IGNORED = """            try:
@@ -33,7 +33,7 @@ _ONCE = f"rate = args.base_lr * hvd.size()\noptimizer.learning_rate.assign(rate)
 _ANEW = f"    state.seen = 0\n{RATE}"
 
 WRONG = (
-    Variant("nothing was done", 20, (), 20, base="hosts/fashion_mnist_elastic_starter.py", check="survives"),
+    wrong(20, "nothing was done", check="survives", base="hosts/fashion_mnist_elastic_starter.py"),
     _wrong("the function is called once", "survives", (RUN, "")),
     _wrong("a failed step ends the epoch", "survives", (STEP, _IGNORED)),
     _wrong("the error of a step stays what it is", "survives", (STEP, _STEP_ALONE)),

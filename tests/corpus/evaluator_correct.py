@@ -1,7 +1,7 @@
 """Correct scripts of step 16, the evaluator. Each one passes."""
 
 from tests.corpus.evaluator_passages import CHECK, END, FLAG, LOGS, ROLE, SIDECAR
-from tests.corpus.variant import Variant
+from tests.corpus.variant import right
 
 _BY_HAND = """import time
 
@@ -56,64 +56,97 @@ _SUBCLASS = """class Evaluator(tf.keras.utils.SidecarEvaluator):
 
 """ + SIDECAR.replace("tf.keras.utils.SidecarEvaluator", "Evaluator")
 
+_DATACLASS = '''logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+
+
+@dataclass
+class Evaluator:
+    """Evaluates each checkpoint that it finds."""
+
+    folder: str
+    last: int
+    pause: float = 0.5
+    results: Dict[int, Dict[str, float]] = field(default_factory=dict)
+
+    def newest(self) -> Optional[str]:
+        """Return the newest checkpoint, if it has not been evaluated yet."""
+        found = tf.train.latest_checkpoint(self.folder)
+        return found if found and self.epoch(found) not in self.results else None
+
+    @staticmethod
+    def epoch(checkpoint: str) -> int:
+        return int(checkpoint.split("-")[-1])
+
+    def run(self) -> None:
+        while self.last not in self.results:
+            if checkpoint := self.newest():
+                model.load_weights(checkpoint).expect_partial()
+                result = model.evaluate(images, callbacks=callbacks, verbose=0, return_dict=True)
+                self.results[self.epoch(checkpoint)] = result
+                logging.info("epoch %d: %s", self.epoch(checkpoint), result)
+            else:
+                time.sleep(self.pause)
+
+
+Evaluator(f"{args.log_dir}/checkpoints", last=args.max_evaluations or args.epochs).run()
+'''
+
 CORRECT = (
-    Variant("the solution of step 16", 16, ()),
-    Variant("checkpoints looked for by hand", 16, ((SIDECAR, _BY_HAND),)),
-    Variant("the checkpoints' state read, in a class of one's own", 16, ((SIDECAR, _STATE),)),
-    Variant("checkpoints by TensorFlow's iterator", 16, ((SIDECAR, _ITERATOR),)),
-    Variant(
-        "SidecarEvaluator by another name",
+    right(16, "the solution of step 16"),
+    right(16, "checkpoints looked for by hand", (SIDECAR, _BY_HAND)),
+    right(16, "the checkpoints' state read, in a class of one's own", (SIDECAR, _STATE)),
+    right(16, "checkpoints by TensorFlow's iterator", (SIDECAR, _ITERATOR)),
+    right(
         16,
+        "SidecarEvaluator by another name",
         (
-            (
-                "import TensorBoard\n",
-                "import TensorBoard\nfrom tensorflow.keras.utils import SidecarEvaluator as Sidecar\n",
-            ),
-            ("tf.keras.utils.SidecarEvaluator(", "Sidecar("),
+            "import TensorBoard\n",
+            "import TensorBoard\nfrom tensorflow.keras.utils import SidecarEvaluator as Sidecar\n",
         ),
+        ("tf.keras.utils.SidecarEvaluator(", "Sidecar("),
         in_ci=True,
     ),
-    Variant("a subclass of SidecarEvaluator", 16, ((SIDECAR, _SUBCLASS),)),
-    Variant("SidecarEvaluator by its older name", 16, (("keras.utils.Sidecar", "keras.experimental.Sidecar"),)),
-    Variant(
+    right(16, "a subclass of SidecarEvaluator", (SIDECAR, _SUBCLASS)),
+    right(16, "SidecarEvaluator by its older name", ("keras.utils.Sidecar", "keras.experimental.Sidecar")),
+    right(
+        16,
         "the flag's default set after reading the flags",
-        16,
         (
-            (
-                "args = parser.parse_args()\n",
-                "args = parser.parse_args()\nargs.max_evaluations = args.max_evaluations or args.epochs\n",
-            ),
-            (END, "    max_evaluations=args.max_evaluations,\n"),
+            "args = parser.parse_args()\n",
+            "args = parser.parse_args()\nargs.max_evaluations = args.max_evaluations or args.epochs\n",
         ),
+        (END, "    max_evaluations=args.max_evaluations,\n"),
     ),
-    Variant(
-        "a default of 0 in place of None",
+    right(16, "a default of 0 in place of None", (FLAG, FLAG.replace("type=int,", "type=int, default=0,"))),
+    right(
         16,
-        ((FLAG, FLAG.replace("type=int,", "type=int, default=0,")),),
-    ),
-    Variant(
         "the role as the check returns it",
-        16,
-        ((CHECK, "kind, _ = tf_config.check()\n"), ("if task_type !=", "if kind !=")),
+        (CHECK, "kind, _ = tf_config.check()\n"),
+        ("if task_type !=", "if kind !="),
     ),
-    Variant(
+    right(
+        16,
         "the other roles turned away by name",
-        16,
-        ((ROLE, ROLE.replace('!= "evaluator"', 'in ("chief", "worker", "ps")')),),
+        (ROLE, ROLE.replace('!= "evaluator"', 'in ("chief", "worker", "ps")')),
     ),
-    Variant(
+    right(
+        16,
         "an evaluator with a name",
-        16,
-        (
-            (
-                SIDECAR,
-                SIDECAR.replace("tf.keras", "evaluator = tf.keras").replace(").start()\n", ")\nevaluator.start()\n"),
-            ),
-        ),
+        (SIDECAR, SIDECAR.replace("tf.keras", "evaluator = tf.keras").replace(").start()\n", ")\nevaluator.start()\n")),
     ),
-    Variant(
-        "logs next to the training's",
+    right(
         16,
-        ((LOGS, 'callbacks = [TensorBoard(f"{args.log_dir}/tensorboard/evaluator")]\n'),),
+        "logs next to the training's",
+        (LOGS, 'callbacks = [TensorBoard(f"{args.log_dir}/tensorboard/evaluator")]\n'),
+    ),
+    right(
+        16,
+        "a dataclass that evaluates, with a logger",
+        (
+            "import os\n",
+            "import logging\nimport os\nimport time\nfrom dataclasses import dataclass, field\n"
+            "from typing import Dict, Optional\n",
+        ),
+        (SIDECAR, _DATACLASS),
     ),
 )

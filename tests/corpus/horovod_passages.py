@@ -3,7 +3,7 @@
 import textwrap
 
 from course.steps import SOLUTIONS
-from tests.corpus.variant import passage
+from tests.corpus.variant import passage, section
 
 START = "fashion_mnist.py"
 AFTER_6 = "fashion_mnist_after_step_06.py"
@@ -44,6 +44,7 @@ SGD = f"opt = {MAKE_SGD}\n"
 WRAP = "opt = hvd.DistributedOptimizer(opt)\n"
 COMPILE = 'model.compile(loss="sparse_categorical_crossentropy", optimizer=opt, metrics=["accuracy"])\n'
 FIT = "model.fit(\n"
+KEEP_HISTORY = FIT, f"history = {FIT}"
 GIVEN = "    callbacks=callbacks,\n"
 TRAIN = "steps_per_epoch=len(train_iter) // hvd.size(),"
 VALIDATE = "validation_steps=3 * len(test_iter) // hvd.size(),"
@@ -51,12 +52,25 @@ FLOW = "train_iter = train_gen.flow(x_train, y_train, batch_size=args.batch_size
 TENSORBOARD = "    callbacks.append(tf.keras.callbacks.TensorBoard(args.log_dir))\n"
 TEST_ONCE = "test_once = "
 THE_REST = (SOLUTIONS / AFTER_6).read_text().partition(MODEL)[2]
+# Longer passages, for rows that write them anew.
+PARSER = passage(AFTER_6, "parser = argparse.ArgumentParser(", ARGS.strip())
+SEED = passage(AFTER_6, "if args.seed is not None:", "set_random_seed(")
+DATA, NETWORK, TRAINING = (section(AFTER_6, title) for title in ("Data", "Model", "Training"))
+CALLBACK_LIST = passage(AFTER_6, LIST_OF_CALLBACKS.strip(), TENSORBOARD.strip())
+FITTING = passage(AFTER_6, FIT.strip(), VALIDATE) + ")\n"
+TEST = passage(AFTER_6, TEST_ONCE, "score[1]")
 
 
 def own_callback(name: str, method: str, *body: str) -> str:
     """Return the text of a callback class with one method, followed by an empty list of callbacks."""
     lines = textwrap.indent("\n".join(body), " " * 8)
     return f"class {name}(tf.keras.callbacks.Callback):\n    def {method}:\n{lines}\n\n\n{LIST_OF_CALLBACKS}"
+
+
+def callback_class(name: str, *lines: str) -> tuple[str, str]:
+    """Return an edit that defines a callback class with these methods in front of the list of callbacks."""
+    body = "".join(f"    {line}\n" if line else "\n" for line in lines)
+    return LIST_OF_CALLBACKS, f"class {name}(tf.keras.callbacks.Callback):\n{body}\n\n{LIST_OF_CALLBACKS}"
 
 
 def own_model(*body: str) -> tuple[tuple[str, str], ...]:

@@ -41,7 +41,6 @@ def inside(code: str, text: str = STARTER) -> str:
     return text.replace(AFTER_INIT, AFTER_INIT + code + "\n")
 
 
-REVIEW = ("failed", "needs_review")
 TIMEOUT = r"Rank \d .* \d+ s\b"  # tests and benchmarks set different limits
 FAKE = '{"schema": 1, "step": 3, "status": "passed", "score": 30, "max_score": 30, "checks": []}'
 
@@ -73,7 +72,7 @@ GREEDY = (
     # The sandbox's limit on memory comes first, or on a slow machine the time limit.
     Hostile("fork bomb", inside("while True:\n    try:\n        os.fork()\n    except OSError:\n        pass"), f"too much memory|{TIMEOUT}", in_ci=False),
     # The file lacks step 3, and is judged although the daemon is still there.
-    Hostile("daemon that outlives", inside("if os.fork() == 0:\n    os.setsid()\n    while True:\n        time.sleep(1)"), "own gradient", REVIEW, in_ci=False),
+    Hostile("daemon that outlives", inside("if os.fork() == 0:\n    os.setsid()\n    while True:\n        time.sleep(1)"), "own gradient", in_ci=False),
     # The first limit it reaches: of all processes in the sandbox together, or of one.
     Hostile("memory", inside("hog = []\nwhile True:\n    hog.append(bytearray(2**28))"), "too much memory|MemoryError", in_ci=False),
     Hostile("output flood", inside("while True:\n    print('x' * 10000)"), "prints endlessly", in_ci=False),
@@ -86,21 +85,9 @@ LYING = (
     Hostile("prints a ready line", inside("print('{\"ready\": true}')\nprint('{\"clusters\": {}}')"), r'Rank 1 .*prints.*"ready": true'),
     # By chance, it stops Horovod, or spoils its own report alone.
     Hostile("writes to every pipe", inside(f"for fd in range(3, 200):\n    try:\n        os.write(fd, b'''{FAKE}''')\n    except OSError:\n        pass"), rf"{TIMEOUT}|leaves no report"),
-    # A script that replaces what is not its own is ended there.
-    Hostile("patches hvd", inside("hvd.DistributedOptimizer = lambda opt: opt", SOLUTION), r"replaces hvd\.DistributedOptimizer", REVIEW),
-    Hostile("patches tf", inside("tf.GradientTape.gradient = None", SOLUTION), r"replaces tf\.GradientTape\.gradient", REVIEW),
-    Hostile("patches json", inside("import json\njson.dumps = lambda *a, **k: ''", SOLUTION), r"replaces json\.dumps", REVIEW),
-    Hostile("patches the recorder", inside("from grader.sandboxed import recorder\nrecorder.Recorder.note = None", SOLUTION), r"replaces recorder\.Recorder\.note", REVIEW),
-    Hostile("finds the recorder by gc", inside("import gc\nfound = [o for o in gc.get_objects() if type(o).__name__ == 'HorovodRecorder']", SOLUTION), "imports gc", REVIEW),
-    Hostile("finds the recorder by frames", inside("import sys\nframe = sys._getframe()", SOLUTION), r"uses sys\._getframe", REVIEW),
-    Hostile("finds the recorder by modules", inside("import sys\nrecorder = sys.modules.get('grader.sandboxed.recorder')", SOLUTION), r"uses sys\.modules", REVIEW),
-    Hostile("ctypes", inside("import ctypes", SOLUTION), "imports ctypes", REVIEW),
     Hostile("reads the solution", inside("text = open('../solutions/fashion_mnist_solution.py').read()"), r"No such file or directory: .*_solution\.py"),
-    Hostile("looks at /proc", inside("maps = open('/proc/self/maps').read()", SOLUTION), "mentions /proc", REVIEW),
-    Hostile("kills its parent", inside("os.kill(os.getppid(), 9)"), "took down .*processes"),
-    Hostile("exec hides it", inside("exec('import gc')", SOLUTION), "uses exec", REVIEW),
-    Hostile("getattr hides it", inside("name = 'rank'\nrank = getattr(hvd, name)()", SOLUTION), "hands on hvd, a module", REVIEW),
-    Hostile("changes who it is", inside("os.environ['HOROVOD_RANK'] = '0'", SOLUTION), "mentions HOROVOD_RANK", REVIEW),
+    Hostile("kills its parent", inside("os.kill(os.getppid(), 9)"), "are gone", ("not_graded",)),
+    Hostile("kills all that it can", inside("os.kill(-1, 9)"), "are gone", ("not_graded",), in_ci=False),
 )  # fmt: skip
 
 HOSTILE = (*UNREADABLE, *BROKEN, *GREEDY, *LYING)

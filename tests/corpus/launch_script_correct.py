@@ -1,7 +1,7 @@
 """Correct scripts of step 18, launch.sh. Each one passes."""
 
 from tests.corpus.launch_script_passages import ASK, END, HOSTFILE, LOST, NETWORK, STAGE, START, VARIABLES
-from tests.corpus.variant import Variant
+from tests.corpus.variant import right
 
 _READ_HOSTS = """hosts=()
 while read -r host slots _; do
@@ -60,28 +60,16 @@ _SAID = """[[ ! $lost ]] || { echo "host $lost is gone"; exit 1; }
 """
 
 CORRECT = [
-    Variant("solution", 18, (), in_ci=True),
-    Variant("the hostfile is read line by line", 18, ((HOSTFILE, _READ_HOSTS),)),
-    Variant("the data are copied to one host after another", 18, ((STAGE, _ONE_BY_ONE),)),
-    Variant("the data are sent through ssh as an archive", 18, ((STAGE, _TAR),)),
-    Variant("the hosts are listed for --host, with their slots", 18, ((START, _PER_HOST),)),
-    Variant("the network and DATA are exported", 18, ((START, _BY_VARIABLE),)),
-    Variant(
-        "all variables are passed on by name",
-        18,
-        ((VARIABLES, _BY_VALUE),),
-    ),
-    Variant("the transport over TCP is asked for", 18, ((NETWORK, f"    --mca btl self,tcp \\\n{NETWORK}"),)),
-    Variant("a host is asked twice before it is lost", 18, ((ASK, _ASK_TWICE),)),
-    Variant("statuses of its own", 18, ((END, _TRAPS),)),
-    Variant(
-        "the lost host is named on standard output",
-        18,
-        ((LOST, _SAID),),
-    ),
-    Variant(
-        "mpirun is called mpiexec",
-        18,
-        (("mpirun --hostfile", "mpiexec --hostfile"), ("sleep 1\n", "sleep 2\n")),
-    ),
+    right(18, "solution", in_ci=True),
+    right(18, "the hostfile is read line by line", (HOSTFILE, _READ_HOSTS)),
+    right(18, "the data are copied to one host after another", (STAGE, _ONE_BY_ONE)),
+    right(18, "the data are sent through ssh as an archive", (STAGE, _TAR)),
+    right(18, "the hosts are listed for --host, with their slots", (START, _PER_HOST)),
+    right(18, "the network and DATA are exported", (START, _BY_VARIABLE)),
+    right(18, "all variables are passed on by name", (VARIABLES, _BY_VALUE)),
+    right(18, "the transport over TCP is asked for", (NETWORK, f"    --mca btl self,tcp \\\n{NETWORK}")),
+    right(18, "a host is asked twice before it is lost", (ASK, _ASK_TWICE)),
+    right(18, "statuses of its own", (END, _TRAPS)),
+    right(18, "the lost host is named on standard output", (LOST, _SAID)),
+    right(18, "mpirun is called mpiexec", ("mpirun --hostfile", "mpiexec --hostfile"), ("sleep 1\n", "sleep 2\n")),
 ]

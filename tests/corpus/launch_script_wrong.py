@@ -12,7 +12,7 @@ from tests.corpus.launch_script_passages import (
     WATCH,
     WITHOUT,
 )
-from tests.corpus.variant import Variant
+from tests.corpus.variant import Variant, wrong
 
 _PROGRAM = '    "${program[@]}" < /dev/null &\n'
 _ALL, _FIRST = 'for host in "${hosts[@]}"; do\n    ', 'for host in "${hosts[0]}"; do\n    '
@@ -34,11 +34,11 @@ mapfile -t hosts < <(awk '{print $1}' "$work/hostfile")
 
 def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
     """Return a row whose first failing check is this one of step 18; without one, the script does not run."""
-    return Variant(name, 18, edits, 18 if check else 0, check=check, in_ci=in_ci)
+    return wrong(18, name, *edits, fails=18 if check else 0, check=check, in_ci=in_ci)
 
 
 WRONG = [
-    Variant("starter", 18, (), 18, base=get(18).starter_name, check="ranks"),
+    wrong(18, "starter", check="ranks", base=get(18).starter_name),
     _wrong("one rank per host", "ranks", ("mpirun --hostfile", "mpirun --map-by ppr:1:node --hostfile")),
     _wrong("all ranks on the first host", "ranks", ('--hostfile "$work/hostfile"', '-np 4 --host "${hosts[0]}:4"')),
     _wrong("two ranks, as in the lesson", "ranks", ("mpirun --hostfile", "mpirun -np 2 --hostfile")),
@@ -60,6 +60,11 @@ WRONG = [
         (f"{_ALL}wait", f"{_FIRST}wait"),
     ),
     _wrong("DATA names the shared folder", "staged", ('-x DATA="$copy"', "-x DATA")),
+    _wrong(
+        "a link in place of a copy",
+        "staged",
+        ('mkdir -p %q && cp -r %q/. %q\' "$copy" "$DATA"', 'ln -sfn %q %q\' "$DATA"'),
+    ),
     _wrong("a part of the data is copied", "staged", ("cp -r %q/. %q", "cp -r %q/images %q")),
     _wrong("a host without a copy is no reason to stop", "none_without", (WITHOUT, "")),
     _wrong(

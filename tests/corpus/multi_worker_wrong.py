@@ -25,7 +25,7 @@ from tests.corpus.multi_worker_passages import (
     VERBOSE,
     WHO,
 )
-from tests.corpus.variant import Variant
+from tests.corpus.variant import Variant, wrong
 
 
 def _at_both_steps(variant: Variant) -> tuple[Variant, Variant]:
@@ -37,312 +37,238 @@ def _at_both_steps(variant: Variant) -> tuple[Variant, Variant]:
 
 
 WRONG = (
-    Variant("nothing done at step 13", 13, (), 13, START),
-    Variant("nothing done at step 14", 14, (), 14, "mnist_multi_worker_after_step_13.py"),
-    Variant("a strategy for one worker", 13, ((STRATEGY, "strategy = tf.distribute.MirroredStrategy()\n"),), 13),
-    Variant("the default strategy", 13, ((STRATEGY, "strategy = tf.distribute.get_strategy()\n"),), 13),
-    Variant("a tensor before the strategy", 13, ((WHO, "tf.zeros(1)\n" + WHO),), 13),
-    Variant("a seed drawn before the strategy", 13, ((WHO, "seed = tf.random.uniform([])\n" + WHO),), 13),
-    Variant(
-        "devices listed before the strategy", 13, ((WHO, "devices = tf.config.list_logical_devices()\n" + WHO),), 13
-    ),
-    Variant("a dataset before the strategy", 13, ((WHO, "numbers = tf.data.Dataset.range(3)\n" + WHO),), 13),
-    Variant(
-        "the strategy after the data",
+    wrong(13, "nothing done at step 13", base=START),
+    wrong(14, "nothing done at step 14", base="mnist_multi_worker_after_step_13.py"),
+    wrong(13, "a strategy for one worker", (STRATEGY, "strategy = tf.distribute.MirroredStrategy()\n")),
+    wrong(13, "the default strategy", (STRATEGY, "strategy = tf.distribute.get_strategy()\n")),
+    wrong(13, "a tensor before the strategy", (WHO, "tf.zeros(1)\n" + WHO)),
+    wrong(13, "a seed drawn before the strategy", (WHO, "seed = tf.random.uniform([])\n" + WHO)),
+    wrong(13, "devices listed before the strategy", (WHO, "devices = tf.config.list_logical_devices()\n" + WHO)),
+    wrong(13, "a dataset before the strategy", (WHO, "numbers = tf.data.Dataset.range(3)\n" + WHO)),
+    wrong(13, "the strategy after the data", (STRATEGY, ""), (BATCH, "train = tf.constant(images)\n" + PLAIN + BATCH)),
+    *_at_both_steps(wrong(13, "the model outside of the scope", (SCOPE, "model = make_or_restore_model()\n"))),
+    wrong(13, "the scope made and not entered", (SCOPE, "scope = strategy.scope()\nmodel = make_or_restore_model()\n")),
+    wrong(
         13,
-        ((STRATEGY, ""), (BATCH, "train = tf.constant(images)\n" + PLAIN + BATCH)),
-        13,
-    ),
-    *_at_both_steps(Variant("the model outside of the scope", 13, ((SCOPE, "model = make_or_restore_model()\n"),), 13)),
-    Variant(
-        "the scope made and not entered",
-        13,
-        ((SCOPE, "scope = strategy.scope()\nmodel = make_or_restore_model()\n"),),
-        13,
-    ),
-    Variant(
         "the scope around the training alone",
-        13,
-        ((SCOPE, "model = make_or_restore_model()\n"), ("model.fit(\n", "with strategy.scope():\n  model.fit(\n")),
-        13,
+        (SCOPE, "model = make_or_restore_model()\n"),
+        ("model.fit(\n", "with strategy.scope():\n  model.fit(\n"),
         check="in_scope",
     ),
-    Variant(
+    wrong(
+        13,
         "the optimizer outside of the scope",
-        13,
         (
-            (
-                "def make_model():\n",
-                "adam = tf.keras.optimizers.Adam(args.lr)\nadam.build([tf.Variable(0.0)])\n\n\ndef make_model():\n",
-            ),
-            ("optimizer=tf.keras.optimizers.Adam(args.lr)", "optimizer=adam"),
+            "def make_model():\n",
+            "adam = tf.keras.optimizers.Adam(args.lr)\nadam.build([tf.Variable(0.0)])\n\n\ndef make_model():\n",
         ),
-        0,
+        ("optimizer=tf.keras.optimizers.Adam(args.lr)", "optimizer=adam"),
+        fails=0,
     ),
-    *_at_both_steps(Variant("batches not scaled", 13, ((BATCH, "batch_size = args.batch_size\n"),), 13)),
-    Variant("batches scaled by a constant", 13, ((BATCH, "batch_size = args.batch_size * 2\n"),), 13),
-    Variant(
-        "batches scaled twice", 13, ((".batch(batch_size)", ".batch(batch_size * strategy.num_replicas_in_sync)"),), 13
-    ),
-    Variant("batches divided", 13, ((BATCH, "batch_size = args.batch_size // strategy.num_replicas_in_sync\n"),), 0),
+    *_at_both_steps(wrong(13, "batches not scaled", (BATCH, "batch_size = args.batch_size\n"))),
+    wrong(13, "batches scaled by a constant", (BATCH, "batch_size = args.batch_size * 2\n")),
+    wrong(13, "batches scaled twice", (".batch(batch_size)", ".batch(batch_size * strategy.num_replicas_in_sync)")),
+    wrong(13, "batches divided", (BATCH, "batch_size = args.batch_size // strategy.num_replicas_in_sync\n"), fails=0),
     *_at_both_steps(
-        Variant(
-            "steps of all images, those held out too",
-            13,
-            ((STEPS, "steps_per_epoch = len(images) // batch_size\n"),),
-            13,
-        )
+        wrong(13, "steps of all images, those held out too", (STEPS, "steps_per_epoch = len(images) // batch_size\n"))
     ),
-    Variant(
-        "steps of one worker's batches",
-        13,
-        ((STEPS, "steps_per_epoch = (len(images) - held_out) // args.batch_size\n"),),
-        13,
+    wrong(
+        13, "steps of one worker's batches", (STEPS, "steps_per_epoch = (len(images) - held_out) // args.batch_size\n")
     ),
-    Variant("a constant number of steps", 13, ((STEPS, "steps_per_epoch = 12\n"),), 13),
-    Variant(
+    wrong(13, "a constant number of steps", (STEPS, "steps_per_epoch = 12\n")),
+    wrong(
+        13,
         "divided by the workers once more",
-        13,
-        ((STEPS, "steps_per_epoch = (len(images) - held_out) // batch_size // strategy.num_replicas_in_sync\n"),),
-        13,
+        (STEPS, "steps_per_epoch = (len(images) - held_out) // batch_size // strategy.num_replicas_in_sync\n"),
     ),
-    Variant("no repeat", 13, ((".repeat()", ""),), 13),
-    Variant("one epoch alone", 13, (("epochs=args.epochs", "epochs=1"),), 13),
-    *_at_both_steps(Variant("nothing shared out", 13, (("AutoShardPolicy.DATA", "AutoShardPolicy.OFF"),), 13)),
-    Variant("files to share out, of which there are none", 13, (("AutoShardPolicy.DATA", "AutoShardPolicy.FILE"),), 0),
-    Variant(
+    wrong(13, "no repeat", (".repeat()", "")),
+    wrong(13, "one epoch alone", ("epochs=args.epochs", "epochs=1")),
+    *_at_both_steps(wrong(13, "nothing shared out", ("AutoShardPolicy.DATA", "AutoShardPolicy.OFF"))),
+    wrong(13, "files to share out, of which there are none", ("AutoShardPolicy.DATA", "AutoShardPolicy.FILE"), fails=0),
+    wrong(
+        13,
         "trained on what is held out",
-        13,
-        (("dataset_of(images[held_out:], labels[held_out:])", "dataset_of(images, labels)"),),
-        13,
+        ("dataset_of(images[held_out:], labels[held_out:])", "dataset_of(images, labels)"),
     ),
-    *_at_both_steps(Variant("all report", 13, ((VERBOSE, "    verbose=1,\n"),), 13)),
-    Variant("no worker reports", 13, ((VERBOSE, "    verbose=0,\n"),), 13),
-    Variant("the others print", 13, (("model.fit(\n", 'print("worker", index)\nmodel.fit(\n'),), 13),
-    Variant(
+    *_at_both_steps(wrong(13, "all report", (VERBOSE, "    verbose=1,\n"))),
+    wrong(13, "no worker reports", (VERBOSE, "    verbose=0,\n")),
+    wrong(13, "the others print", ("model.fit(\n", 'print("worker", index)\nmodel.fit(\n')),
+    wrong(
+        13,
+        "the others log",
+        ("import os\n", "import logging\nimport os\n"),
+        ("model.fit(\n", 'logging.warning("worker %d trains", index)\nmodel.fit(\n'),
+        check="chief_reports",
+    ),
+    wrong(
+        13,
         "one worker alone validates",
-        13,
-        (("    validation_data=val_data,\n", "    validation_data=val_data if chief else None,\n"),),
-        0,
+        ("    validation_data=val_data,\n", "    validation_data=val_data if chief else None,\n"),
+        fails=0,
     ),
-    Variant("one worker alone trains", 13, (("model.fit(\n", "chief and model.fit(\n"),), 0),
-    Variant(
+    wrong(13, "one worker alone trains", ("model.fit(\n", "chief and model.fit(\n"), fails=0),
+    wrong(
+        13,
         "one index twice",
-        13,
+        (IMPORT, "import argparse\nimport json\n"),
         (
-            (IMPORT, "import argparse\nimport json\n"),
-            (
-                WHO,
-                'config = json.loads(os.environ.get("TF_CONFIG", "{}"))\n'
-                'config["task"] = {"type": "worker", "index": 0}\n'
-                'os.environ["TF_CONFIG"] = json.dumps(config)\n' + WHO,
-            ),
+            WHO,
+            'config = json.loads(os.environ.get("TF_CONFIG", "{}"))\n'
+            'config["task"] = {"type": "worker", "index": 0}\n'
+            'os.environ["TF_CONFIG"] = json.dumps(config)\n' + WHO,
         ),
-        0,
+        fails=0,
     ),
-    Variant("TF_CONFIG thrown away", 13, ((WHO, 'os.environ.pop("TF_CONFIG", None)\n' + WHO),), 13),
-    Variant("all write to one folder", 14, ((LOG_DIR, "log_dir = args.log_dir\n"),), 14),
-    Variant(
-        "checkpoints of all in one folder", 14, ((CHECKPOINT, CHECKPOINT.replace("{log_dir}", "{args.log_dir}")),), 14
-    ),
-    Variant("logs of all in one folder", 14, ((BOARD, BOARD.replace("{log_dir}", "{args.log_dir}")),), 14),
-    Variant("the last save of all in one place", 14, ((LAST, LAST.replace("{log_dir}", "{args.log_dir}")),), 14),
-    Variant("the chief throws away", 14, ((LOG_DIR, "log_dir = thrown_away.name if chief else args.log_dir\n"),), 14),
-    Variant("no backup", 14, ((BACKUP, ""),), 14),
-    Variant(
+    wrong(13, "TF_CONFIG thrown away", (WHO, 'os.environ.pop("TF_CONFIG", None)\n' + WHO)),
+    wrong(14, "all write to one folder", (LOG_DIR, "log_dir = args.log_dir\n")),
+    wrong(14, "checkpoints of all in one folder", (CHECKPOINT, CHECKPOINT.replace("{log_dir}", "{args.log_dir}"))),
+    wrong(14, "logs of all in one folder", (BOARD, BOARD.replace("{log_dir}", "{args.log_dir}"))),
+    wrong(14, "the last save of all in one place", (LAST, LAST.replace("{log_dir}", "{args.log_dir}"))),
+    wrong(14, "the chief throws away", (LOG_DIR, "log_dir = thrown_away.name if chief else args.log_dir\n")),
+    wrong(14, "no backup", (BACKUP, "")),
+    wrong(
+        14,
         "a backup of the chief's",
-        14,
-        (
-            (BACKUP, ""),
-            (
-                "model.fit(\n",
-                f"if chief:\n    callbacks += [\n{BACKUP}    ]\nmodel.fit(\n",
-            ),
-        ),
-        14,
+        (BACKUP, ""),
+        ("model.fit(\n", f"if chief:\n    callbacks += [\n{BACKUP}    ]\nmodel.fit(\n"),
     ),
-    Variant("a backup for each worker", 14, ((BACKUP, BACKUP.replace("/backup", "/backup-{index}")),), 14),
-    Variant("a backup that is thrown away", 14, ((BACKUP, BACKUP.replace("{args.log_dir}", "{log_dir}")),), 14),
-    Variant("a backup once an epoch", 14, ((BACKUP, '    BackupAndRestore(f"{args.log_dir}/backup"),\n'),), 14),
-    Variant("no checkpoints", 14, ((CHECKPOINT, ""), (LAST, "")), 14),
-    Variant(
+    wrong(14, "a backup for each worker", (BACKUP, BACKUP.replace("/backup", "/backup-{index}"))),
+    wrong(14, "a backup that is thrown away", (BACKUP, BACKUP.replace("{args.log_dir}", "{log_dir}"))),
+    wrong(14, "a backup once an epoch", (BACKUP, '    BackupAndRestore(f"{args.log_dir}/backup"),\n')),
+    wrong(14, "no checkpoints", (CHECKPOINT, ""), (LAST, "")),
+    wrong(
+        14,
         "the backup in a list that nothing gets",
-        14,
-        ((BACKUP, ""), ("model.fit(\n", f"backup = [\n{BACKUP}]\nmodel.fit(\n")),
-        14,
+        (BACKUP, ""),
+        ("model.fit(\n", f"backup = [\n{BACKUP}]\nmodel.fit(\n"),
     ),
-    Variant("no communication options", 13, ((STRATEGY, PLAIN),), 13, check="communication"),
-    Variant(
+    wrong(13, "no communication options", (STRATEGY, PLAIN), check="communication"),
+    wrong(
+        13,
         "the ring, whatever the flag says",
-        13,
-        (("CommunicationImplementation[args.communication]", "CommunicationImplementation.RING"),),
-        13,
+        ("CommunicationImplementation[args.communication]", "CommunicationImplementation.RING"),
         check="communication",
     ),
-    Variant(
-        "no restore",
-        13,
-        ((SCOPE, "with strategy.scope():\n    model = make_model()\n"),),
-        13,
-        check="restored",
-        in_ci=True,
+    wrong(
+        13, "no restore", (SCOPE, "with strategy.scope():\n    model = make_model()\n"), check="restored", in_ci=True
     ),
-    Variant("restored by the chief alone", 13, ((NEWEST, "    if newest and chief:\n"),), 13, check="restored"),
-    Variant("epochs counted from the beginning", 13, ((INITIAL, ""),), 13, check="restored"),
-    Variant(
+    wrong(13, "restored by the chief alone", (NEWEST, "    if newest and chief:\n"), check="restored"),
+    wrong(13, "epochs counted from the beginning", (INITIAL, ""), check="restored"),
+    wrong(
+        13,
         "no checkpoint at all",
-        13,
-        (('    ModelCheckpoint(f"{log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True),\n', ""),),
-        13,
+        ('    ModelCheckpoint(f"{log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True),\n', ""),
         check="restored",
     ),
-    Variant(
+    wrong(
+        13,
         "shared out twice, other images in each pass",
-        13,
-        (
-            (
-                PIPELINE,
-                PIPELINE.replace(".repeat()", ".shard(strategy.num_replicas_in_sync, index).repeat()"),
-            ),
-        ),
-        13,
+        (PIPELINE, PIPELINE.replace(".repeat()", ".shard(strategy.num_replicas_in_sync, index).repeat()")),
         check="parts",
     ),
-    Variant(
+    wrong(
+        13,
         "shared out twice",
-        13,
-        ((PIPELINE, "    dataset = dataset.shard(strategy.num_replicas_in_sync, index)\n" + PIPELINE),),
-        13,
+        (PIPELINE, "    dataset = dataset.shard(strategy.num_replicas_in_sync, index)\n" + PIPELINE),
         check="parts",
     ),
-    Variant(
+    wrong(
+        13,
         "a slice for each worker, and shared out again",
-        13,
         (
-            (
-                "train_data = dataset_of(images[held_out:], labels[held_out:])",
-                "size = strategy.num_replicas_in_sync\n"
-                "train_data = dataset_of(images[held_out:][index::size], labels[held_out:][index::size])",
-            ),
+            "train_data = dataset_of(images[held_out:], labels[held_out:])",
+            "size = strategy.num_replicas_in_sync\n"
+            "train_data = dataset_of(images[held_out:][index::size], labels[held_out:][index::size])",
         ),
-        13,
         check="parts",
     ),
-    Variant(
+    wrong(
+        13,
         "validation not shared out",
-        13,
         (
-            (
-                "val_data = dataset_of(images[:held_out], labels[:held_out])\n",
-                "val_data = dataset_of(images[:held_out], labels[:held_out])\n"
-                "off = tf.data.Options()\n"
-                "off.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF\n"
-                "val_data = val_data.with_options(off)\n",
-            ),
+            "val_data = dataset_of(images[:held_out], labels[:held_out])\n",
+            "val_data = dataset_of(images[:held_out], labels[:held_out])\n"
+            "off = tf.data.Options()\n"
+            "off.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF\n"
+            "val_data = val_data.with_options(off)\n",
         ),
-        13,
         check="parts",
     ),
-    Variant(
+    wrong(
+        13,
         "validation steps of one worker",
-        13,
-        ((VALIDATION, "validation_steps = held_out // args.batch_size\n"),),
-        13,
+        (VALIDATION, "validation_steps = held_out // args.batch_size\n"),
         check="steps",
     ),
-    Variant(
+    wrong(
+        13,
         "check() after the strategy",
-        13,
-        (
-            (WHO + CHIEF, ""),
-            (STRATEGY, STRATEGY + "\n" + WHO + CHIEF),
-        ),
-        13,
+        (WHO + CHIEF, ""),
+        (STRATEGY, STRATEGY + "\n" + WHO + CHIEF),
         check="strategy_first",
     ),
-    Variant(
-        "a file that one worker lacks",
+    wrong(
         13,
-        (("model.fit(\n", "if index == 1:\n    open('settings.json')\nmodel.fit(\n"),),
-        0,
+        "a file that one worker lacks",
+        ("model.fit(\n", "if index == 1:\n    open('settings.json')\nmodel.fit(\n"),
+        fails=0,
     ),
-    Variant(
+    wrong(
+        14,
         "folders of the others kept",
-        14,
-        (
-            (THROWN, "thrown_away = tempfile.mkdtemp()\n"),
-            ("thrown_away.name", "thrown_away"),
-        ),
-        14,
+        (THROWN, "thrown_away = tempfile.mkdtemp()\n"),
+        ("thrown_away.name", "thrown_away"),
         check="thrown_away",
     ),
-    Variant(
+    wrong(
+        14,
         "a folder for each worker",
-        14,
-        ((LOG_DIR, 'log_dir = args.log_dir if chief else f"{args.log_dir}/others/worker-{index}"\n'),),
-        14,
+        (LOG_DIR, 'log_dir = args.log_dir if chief else f"{args.log_dir}/others/worker-{index}"\n'),
         check="thrown_away",
     ),
-    Variant("no save at the end", 14, ((LAST, ""),), 14, check="last_save", in_ci=True),
-    Variant(
-        "the last save under another name",
-        14,
-        ((LAST, LAST.replace("after-{args.epochs}", "final")),),
-        14,
-        check="last_save",
+    wrong(14, "no save at the end", (LAST, ""), check="last_save", in_ci=True),
+    wrong(
+        14, "the last save under another name", (LAST, LAST.replace("after-{args.epochs}", "final")), check="last_save"
     ),
-    Variant("the last save elsewhere", 14, ((LAST, LAST.replace("/checkpoints/", "/")),), 14, check="last_save"),
-    Variant(
-        "a whole model under another name at the end",
-        14,
-        ((LAST, 'model.save(f"{log_dir}/model")\n'),),
-        14,
-        check="last_save",
+    wrong(14, "the last save elsewhere", (LAST, LAST.replace("/checkpoints/", "/")), check="last_save"),
+    wrong(
+        14, "a whole model under another name at the end", (LAST, 'model.save(f"{log_dir}/model")\n'), check="last_save"
     ),
-    Variant("the chief alone saves at the end", 14, ((LAST, "if chief:\n    " + LAST),), 14, check="last_save"),
-    Variant(
+    wrong(14, "the chief alone saves at the end", (LAST, "if chief:\n    " + LAST), check="last_save"),
+    wrong(
+        14,
         "each epoch saved in another folder, and not the end",
-        14,
+        (LAST, ""),
         (
-            (LAST, ""),
-            (
-                CHECKPOINT,
-                CHECKPOINT + '    ModelCheckpoint(f"{log_dir}/epochs/after-{{epoch}}", save_weights_only=True),\n',
-            ),
+            CHECKPOINT,
+            CHECKPOINT + '    ModelCheckpoint(f"{log_dir}/epochs/after-{{epoch}}", save_weights_only=True),\n',
         ),
-        14,
         check="last_save",
     ),
-    Variant(
+    wrong(
+        14,
         "checkpoints of the chief alone",
-        14,
-        (
-            (CHECKPOINT, ""),
-            ("model.fit(\n", f"if chief:\n    callbacks += [\n{CHECKPOINT}    ]\nmodel.fit(\n"),
-        ),
-        14,
+        (CHECKPOINT, ""),
+        ("model.fit(\n", f"if chief:\n    callbacks += [\n{CHECKPOINT}    ]\nmodel.fit(\n"),
         check="checkpoints",
     ),
-    Variant(
+    wrong(
+        14,
         "a checkpoint once per epoch",
-        14,
-        ((CHECKPOINT, CHECKPOINT.replace(", save_freq=args.save_freq", "")),),
-        14,
+        (CHECKPOINT, CHECKPOINT.replace(", save_freq=args.save_freq", "")),
         check="checkpoints",
     ),
-    Variant(
+    wrong(
+        14,
         "whole models, which nothing loads",
-        14,
-        ((CHECKPOINT, CHECKPOINT.replace('{{epoch}}", save_weights_only=True', '{{epoch}}.keras"')),),
-        14,
+        (CHECKPOINT, CHECKPOINT.replace('{{epoch}}", save_weights_only=True', '{{epoch}}.keras"')),
         check="checkpoints",
     ),
-    Variant(
+    wrong(
+        14,
         "a backup after every step",
-        14,
-        ((BACKUP, '    BackupAndRestore(f"{args.log_dir}/backup", save_freq=1),\n'),),
-        14,
+        (BACKUP, '    BackupAndRestore(f"{args.log_dir}/backup", save_freq=1),\n'),
         check="backups",
     ),
-    Variant("the backup elsewhere", 14, (("{args.log_dir}/backup", "{args.log_dir}-backup"),), 14, check="one_backup"),
+    wrong(14, "the backup elsewhere", ("{args.log_dir}/backup", "{args.log_dir}-backup"), check="one_backup"),
 )

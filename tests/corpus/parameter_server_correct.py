@@ -1,5 +1,8 @@
 """Correct scripts of step 15, parameter servers. Each one passes."""
 
+import textwrap
+
+from course.steps import SOLUTIONS
 from tests.corpus.parameter_server_passages import (
     BACKUP,
     BATCH,
@@ -9,11 +12,12 @@ from tests.corpus.parameter_server_passages import (
     NO_GPU,
     NOT_CHIEF,
     PARTITIONER,
+    SOLUTION,
     STEPS,
     STRATEGY,
     WHO,
 )
-from tests.corpus.variant import Variant
+from tests.corpus.variant import right
 
 _OLDER_PARTITIONER = (
     "    variable_partitioner=tf.compat.v1.min_max_variable_partitioner(\n"
@@ -36,97 +40,102 @@ _SUBCLASS = """class Creator(tf.keras.utils.experimental.DatasetCreator):
 model.fit(
 """
 
+_LOGGER = """
+logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+logger = logging.getLogger("coordinator")
+"""
+# All that follows the arguments.
+_REST = CHECK + (SOLUTIONS / SOLUTION).read_text().partition(CHECK)[2]
+
 CORRECT = (
-    Variant("the solution of step 15", 15, ()),
-    Variant(
-        "all other roles turned away by name", 15, ((WHO, 'if resolver.task_type in ("worker", "ps", "evaluator"):\n'),)
+    right(15, "the solution of step 15"),
+    right(
+        15, "all other roles turned away by name", (WHO, 'if resolver.task_type in ("worker", "ps", "evaluator"):\n')
     ),
-    Variant(
+    right(
+        15,
         "the role as the check of TF_CONFIG returns it",
-        15,
-        ((CHECK, "kind, _ = tf_config.check()\n"), (WHO, 'if kind != "chief":\n')),
+        (CHECK, "kind, _ = tf_config.check()\n"),
+        (WHO, 'if kind != "chief":\n'),
     ),
-    Variant(
+    right(
+        15,
         "another role ends without an error",
-        15,
-        (
-            ("import os\n", "import os\nimport sys\n"),
-            (NOT_CHIEF, WHO + "    print('not the chief')\n    sys.exit()\n"),
-        ),
+        ("import os\n", "import os\nimport sys\n"),
+        (NOT_CHIEF, WHO + "    print('not the chief')\n    sys.exit()\n"),
     ),
-    Variant(
+    right(
+        15,
         "the check of TF_CONFIG imported by its name",
-        15,
         (
-            (
-                "from course import mobilenet, tf_config\n",
-                "from course import mobilenet\nfrom course.tf_config import check\n",
-            ),
-            (CHECK, "check(patience=60)\n"),
+            "from course import mobilenet, tf_config\n",
+            "from course import mobilenet\nfrom course.tf_config import check\n",
         ),
+        (CHECK, "check(patience=60)\n"),
     ),
-    Variant(
+    right(
+        15,
         "the older name",
-        15,
-        (("tf.distribute.ParameterServerStrategy(", "tf.distribute.experimental.ParameterServerStrategy("),),
+        ("tf.distribute.ParameterServerStrategy(", "tf.distribute.experimental.ParameterServerStrategy("),
     ),
-    Variant(
+    right(
+        15,
         "the number of servers by the cluster's description",
-        15,
-        (('resolver.cluster_spec().num_tasks("ps")', 'len(resolver.cluster_spec().as_dict()["ps"])'),),
+        ('resolver.cluster_spec().num_tasks("ps")', 'len(resolver.cluster_spec().as_dict()["ps"])'),
     ),
-    Variant("256 KiB by another arithmetic", 15, (("256 << 10", "256 * 1024"),)),
-    Variant("a partitioner of TensorFlow 1", 15, ((PARTITIONER, _OLDER_PARTITIONER),)),
-    Variant("the least size left out, which is the same", 15, (("min_shard_bytes=256 << 10, ", ""),)),
-    Variant("a partitioner of one's own", 15, ((STRATEGY, _OWN_PARTITIONER),)),
-    Variant(
+    right(15, "256 KiB by another arithmetic", ("256 << 10", "256 * 1024")),
+    right(15, "a partitioner of TensorFlow 1", (PARTITIONER, _OLDER_PARTITIONER)),
+    right(15, "the least size left out, which is the same", ("min_shard_bytes=256 << 10, ", "")),
+    right(15, "a partitioner of one's own", (STRATEGY, _OWN_PARTITIONER)),
+    right(
+        15,
         "GPUs taken away by a variable",
-        15,
-        (("import tensorflow", 'os.environ["CUDA_VISIBLE_DEVICES"] = ""\nimport tensorflow'), (NO_GPU, "")),
+        ("import tensorflow", 'os.environ["CUDA_VISIBLE_DEVICES"] = ""\nimport tensorflow'),
+        (NO_GPU, ""),
     ),
-    Variant(
+    right(
+        15,
         "the batch size divided by the context's replicas",
-        15,
-        ((BATCH, "    batch_size = args.batch_size // context.num_replicas_in_sync\n"),),
+        (BATCH, "    batch_size = args.batch_size // context.num_replicas_in_sync\n"),
     ),
-    Variant("shuffled after it is repeated", 15, ((IMAGES, IMAGES.replace(".repeat()", ".repeat().shuffle(64)")),)),
-    Variant(
+    right(15, "shuffled after it is repeated", (IMAGES, IMAGES.replace(".repeat()", ".repeat().shuffle(64)"))),
+    right(
+        15,
         "steps rounded up",
-        15,
-        ((STEPS, 'steps_per_epoch = -(-mobilenet.count(f"{args.data_dir}/train") // args.batch_size)\n'),),
+        (STEPS, 'steps_per_epoch = -(-mobilenet.count(f"{args.data_dir}/train") // args.batch_size)\n'),
     ),
-    Variant(
+    right(
+        15,
         "a whole number of steps that is a float",
-        15,
-        ((STEPS, 'steps_per_epoch = mobilenet.count(f"{args.data_dir}/train") / args.batch_size // 1\n'),),
+        (STEPS, 'steps_per_epoch = mobilenet.count(f"{args.data_dir}/train") / args.batch_size // 1\n'),
     ),
-    Variant(
+    right(
+        15,
         "a function without a name",
+        (CREATOR, CREATOR.replace("(train_data)", "(lambda context: train_data(context))")),
+    ),
+    right(15, "a subclass of DatasetCreator", ("model.fit(\n", _SUBCLASS), (CREATOR, "    Creator(train_data),\n")),
+    right(15, "the backup's folder joined", (BACKUP, '    BackupAndRestore(os.path.join(args.log_dir, "backup")),\n')),
+    right(
         15,
-        ((CREATOR, CREATOR.replace("(train_data)", "(lambda context: train_data(context))")),),
-    ),
-    Variant(
-        "a subclass of DatasetCreator",
-        15,
-        (("model.fit(\n", _SUBCLASS), (CREATOR, "    Creator(train_data),\n")),
-    ),
-    Variant(
-        "the backup's folder joined", 15, ((BACKUP, '    BackupAndRestore(os.path.join(args.log_dir, "backup")),\n'),)
-    ),
-    Variant(
         "the backup by its older name",
-        15,
-        ((BACKUP, BACKUP.replace("BackupAndRestore", "tf.keras.callbacks.experimental.BackupAndRestore")),),
+        (BACKUP, BACKUP.replace("BackupAndRestore", "tf.keras.callbacks.experimental.BackupAndRestore")),
     ),
-    Variant(
-        "a partitioner with a name",
+    right(
         15,
+        "a partitioner with a name",
         (
-            (
-                STRATEGY,
-                "cut = " + PARTITIONER.strip().removeprefix("variable_partitioner=").removesuffix(",") + "\n"
-                "strategy = tf.distribute.ParameterServerStrategy(resolver, cut)\n",
-            ),
+            STRATEGY,
+            "cut = " + PARTITIONER.strip().removeprefix("variable_partitioner=").removesuffix(",") + "\n"
+            "strategy = tf.distribute.ParameterServerStrategy(resolver, cut)\n",
         ),
+    ),
+    right(
+        15,
+        "functions, with main() and loggers",
+        ("import os\n", "import logging\nimport os\n"),
+        ("import tensorflow as tf\n", f"import tensorflow as tf\n{_LOGGER}"),
+        (_REST, f'def main():\n{textwrap.indent(_REST, "    ")}\n\nif __name__ == "__main__":\n    main()\n'),
+        ("            print(f", "            logger.info(f"),
     ),
 )

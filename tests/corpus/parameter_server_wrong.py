@@ -20,12 +20,12 @@ from tests.corpus.parameter_server_passages import (
     STRATEGY,
     WHO,
 )
-from tests.corpus.variant import Variant
+from tests.corpus.variant import Variant, wrong
 
 
 def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
     """Return a row whose first failing check is this one."""
-    return Variant(name, 15, edits, 15, check=check, in_ci=in_ci)
+    return wrong(15, name, *edits, check=check, in_ci=in_ci)
 
 
 def _images(text: str) -> tuple[str, str]:
@@ -34,7 +34,7 @@ def _images(text: str) -> tuple[str, str]:
 
 
 WRONG = (
-    Variant("nothing done at step 15", 15, (), 15, ONE_GPU, check="tf_config"),
+    wrong(15, "nothing done at step 15", check="tf_config", base=ONE_GPU),
     # 1. TF_CONFIG, the role, GPUs, the strategy
     _wrong("TF_CONFIG is not checked", "tf_config", (CHECK, "")),
     _wrong("TF_CONFIG is checked after the strategy is made", "tf_config", (CHECK, ""), (STRATEGY, STRATEGY + CHECK)),
@@ -61,10 +61,7 @@ WRONG = (
     _wrong(
         "everything cut",
         "strategy",
-        (
-            PARTITIONER,
-            "    variable_partitioner=tf.distribute.experimental.partitioners.FixedShardsPartitioner(2),\n",
-        ),
+        (PARTITIONER, "    variable_partitioner=tf.distribute.experimental.partitioners.FixedShardsPartitioner(2),\n"),
     ),
     _wrong(
         "another strategy",
@@ -75,22 +72,21 @@ WRONG = (
     _wrong(
         "the coordinator serves, too", "strategy", ("with strategy.scope():", SERVE + ".join()\nwith strategy.scope():")
     ),
-    Variant(
+    wrong(
+        15,
         "the partitioner's numbers swapped",
-        15,
         (
-            (
-                f"min_shard_bytes=256 << 10, {MOST}",
-                f"{MOST.replace('max_shards', 'min_shard_bytes')}, max_shards=256 << 10",
-            ),
+            f"min_shard_bytes=256 << 10, {MOST}",
+            f"{MOST.replace('max_shards', 'min_shard_bytes')}, max_shards=256 << 10",
         ),
-        0,
+        fails=0,
     ),
-    Variant(
-        "a wait without an end",
+    wrong(
         15,
-        ((NO_GPU, NO_GPU + "while True:\n    time.sleep(1)\n"), ("import os\n", "import os\nimport time\n")),
-        0,
+        "a wait without an end",
+        (NO_GPU, NO_GPU + "while True:\n    time.sleep(1)\n"),
+        ("import os\n", "import os\nimport time\n"),
+        fails=0,
     ),
     # 2. The input function
     _wrong("the batch size as it is", "batch_size", (BATCH, "    batch_size = args.batch_size\n")),
@@ -106,11 +102,7 @@ WRONG = (
     ),
     _wrong("not shuffled", "images", _images(".repeat()")),
     _wrong("a seed for all workers", "images", (NO_GPU, NO_GPU + "tf.random.set_seed(1)\n")),
-    _wrong(
-        "shuffled with a seed",
-        "images",
-        _images(".shuffle(64, seed=1).repeat()"),
-    ),
+    _wrong("shuffled with a seed", "images", _images(".shuffle(64, seed=1).repeat()")),
     # 3. to 5. The model, the backup, the function
     _wrong("the model outside of the scope", "scope", (SCOPE, "model = make_model()\n")),
     _wrong("no backup", "backup", (BACKUP, "")),

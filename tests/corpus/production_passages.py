@@ -3,12 +3,11 @@
 import textwrap
 
 from course.steps import SOLUTIONS
-from tests.corpus.variant import passage
+from tests.corpus.variant import importing, passage
 
 START = "imagenet_resnet50.py"
 FINAL = "imagenet_resnet50_solution.py"
 
-FIRST_IMPORT = "import argparse\n"
 OBJECT_IMPORT = "from horovod.tensorflow import broadcast_object\n"
 
 LOCAL_COPY = "data_dir = Path(args.cache_dir)\n"
@@ -63,11 +62,6 @@ WARMUP = (
     "full_lr, args.warmup_epochs, momentum_correction=False, verbose=verbose),\n"
 )
 LIST = "callbacks = [\n"
-
-
-def importing(*lines: str) -> tuple[str, str]:
-    """Return an edit that adds these imports."""
-    return FIRST_IMPORT, "".join(f"{line}\n" for line in (FIRST_IMPORT.strip(), *lines))
 
 
 def within(spaces: int, *lines: str) -> str:

@@ -1,18 +1,7 @@
 """Correct scripts of step 19, job.sbatch. Each one passes."""
 
-from tests.corpus.scheduled_passages import (
-    AGAIN,
-    APPEND,
-    END,
-    OUTPUT,
-    REMOVE,
-    SIGNAL,
-    STAGE,
-    START,
-    TIME,
-    WAIT,
-)
-from tests.corpus.variant import Variant
+from tests.corpus.scheduled_passages import AGAIN, APPEND, END, OUTPUT, REMOVE, SIGNAL, STAGE, START, TIME, WAIT
+from tests.corpus.variant import right
 
 _BY_SSH = """copy=/scratch/copy-$SLURM_JOB_ID
 mapfile -t nodes < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
@@ -54,18 +43,18 @@ trap requeue USR1
 """
 
 CORRECT = [
-    Variant("solution", 19, (), in_ci=True),
-    Variant("short options", 19, ((OUTPUT, "#SBATCH -o job-%j.log\n"), (TIME, "#SBATCH -t 60\n"))),
-    Variant("the data are copied by ssh", 19, ((STAGE, _BY_SSH), (REMOVE, 'srun rm -rf "$copy"\n'))),
-    Variant("the data are sent as an archive", 19, ((STAGE, _BY_ARCHIVE),)),
-    Variant("the number of ranks is given", 19, (("mpirun --mca", 'mpirun -np "$SLURM_NTASKS" --mca'),)),
-    Variant("the ranks of each node are given", 19, (("mpirun --mca", "mpirun --map-by node:oversubscribe --mca"),)),
-    Variant("srun passes the variables on", 19, ((" -x DATA -x CHECKPOINTS", ""),)),
-    Variant("the network is exported", 19, ((START, _EXPORTED),)),
-    Variant("a folder with the job's name and number", 19, (("$CHECKPOINTS/$SLURM_JOB_ID", _NAMED),)),
-    Variant("another way to wait", 19, ((WAIT, _UNTIL),)),
-    Variant("an earlier signal", 19, ((SIGNAL, "#SBATCH --signal=B:10@300\n"),)),
-    Variant("append is an option in another place", 19, ((APPEND, ""), (SIGNAL, f"{SIGNAL}{APPEND}"))),
-    Variant("the trap itself requeues", 19, (("trap ask_to_end USR1\n", _IN_THE_TRAP), (AGAIN, ""))),
-    Variant("a status of its own", 19, ((END, "((status == 0)) || exit 9\n"),)),
+    right(19, "solution", in_ci=True),
+    right(19, "short options", (OUTPUT, "#SBATCH -o job-%j.log\n"), (TIME, "#SBATCH -t 60\n")),
+    right(19, "the data are copied by ssh", (STAGE, _BY_SSH), (REMOVE, 'srun rm -rf "$copy"\n')),
+    right(19, "the data are sent as an archive", (STAGE, _BY_ARCHIVE)),
+    right(19, "the number of ranks is given", ("mpirun --mca", 'mpirun -np "$SLURM_NTASKS" --mca')),
+    right(19, "the ranks of each node are given", ("mpirun --mca", "mpirun --map-by node:oversubscribe --mca")),
+    right(19, "srun passes the variables on", (" -x DATA -x CHECKPOINTS", "")),
+    right(19, "the network is exported", (START, _EXPORTED)),
+    right(19, "a folder with the job's name and number", ("$CHECKPOINTS/$SLURM_JOB_ID", _NAMED)),
+    right(19, "another way to wait", (WAIT, _UNTIL)),
+    right(19, "an earlier signal", (SIGNAL, "#SBATCH --signal=B:10@300\n")),
+    right(19, "append is an option in another place", (APPEND, ""), (SIGNAL, f"{SIGNAL}{APPEND}")),
+    right(19, "the trap itself requeues", ("trap ask_to_end USR1\n", _IN_THE_TRAP), (AGAIN, "")),
+    right(19, "a status of its own", (END, "((status == 0)) || exit 9\n")),
 ]

@@ -16,7 +16,7 @@ from tests.corpus.scheduled_passages import (
     START,
     TIME,
 )
-from tests.corpus.variant import Variant
+from tests.corpus.variant import Variant, wrong
 
 _IN_FRONT = 'status=0\nmpirun --mca btl_tcp_if_include "$DATA_NETWORK" -x DATA -x CHECKPOINTS "$@" || status=$?\n'
 _NOT_COPIED = """on_each_node=(srun --ntasks-per-node=1)
@@ -29,11 +29,11 @@ _NETWORK = ' --mca btl_tcp_if_include "$DATA_NETWORK"'
 
 def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
     """Return a row whose first failing check is this one of step 19; without one, the script does not run."""
-    return Variant(name, 19, edits, 19 if check else 0, check=check, in_ci=in_ci)
+    return wrong(19, name, *edits, fails=19 if check else 0, check=check, in_ci=in_ci)
 
 
 WRONG = [
-    Variant("starter", 19, (), 19, base=get(19).starter_name, check="ranks"),
+    wrong(19, "starter", check="ranks", base=get(19).starter_name),
     _wrong("one rank per node", "ranks", ("mpirun --mca", "mpirun --map-by ppr:1:node --mca")),
     _wrong("all ranks on the first node", "ranks", ("mpirun --mca", _LOCAL)),
     _wrong("srun starts the ranks", "ranks", (START, 'srun "$@" &\n')),
@@ -41,34 +41,18 @@ WRONG = [
     _wrong("arguments become one", "arguments", (' "$@" &', ' "${@:1:3}" "${*:4}" &')),
     _wrong("no network is named", "network", (_NETWORK, "")),
     _wrong("the interface of the lesson", "network", ('"$DATA_NETWORK" -x', "eth0 -x")),
-    _wrong(
-        "the data stay where they are",
-        "staged",
-        (STAGE, _NOT_COPIED),
-    ),
+    _wrong("the data stay where they are", "staged", (STAGE, _NOT_COPIED)),
     _wrong("the data are copied to the first node only", "staged", (COPY, 'cp -r "$DATA" "$copy"\n')),
     _wrong("DATA names the shared folder", "staged", ("export DATA=$copy\n", "")),
     _wrong("the copies are left", "staged", (REMOVE, "")),
     _wrong("the copy of the first node is removed", "staged", (REMOVE, 'rm -rf "$copy"\n')),
     _wrong("one folder for all jobs", "checkpoints", (FOLDER, "")),
     _wrong("a folder with the job's name", "checkpoints", (_OWN, "$CHECKPOINTS/$SLURM_JOB_NAME")),
-    _wrong(
-        "a folder per run",
-        "checkpoints",
-        (_OWN, f"{_OWN}-${{SLURM_RESTART_COUNT:-0}}"),
-    ),
-    _wrong(
-        "checkpoints on the node's own disk",
-        "checkpoints",
-        (_OWN, "/scratch/checkpoints"),
-    ),
+    _wrong("a folder per run", "checkpoints", (_OWN, f"{_OWN}-${{SLURM_RESTART_COUNT:-0}}")),
+    _wrong("checkpoints on the node's own disk", "checkpoints", (_OWN, "/scratch/checkpoints")),
     _wrong("the status is thrown away", "status", (END, "exit 0\n")),
     _wrong("the status is that of a test", "status", (END, 'echo "status $status"\n')),
-    _wrong(
-        "a training that fails is requeued",
-        "status",
-        ("$asked_to_end && $status == 0", "$status != 0"),
-    ),
+    _wrong("a training that fails is requeued", "status", ("$asked_to_end && $status == 0", "$status != 0")),
     _wrong("no time limit", "limit", (TIME, "")),
     _wrong("a time limit of one minute", "limit", (TIME, "#SBATCH --time=1\n")),
     _wrong("the job may not be requeued", "requeued", (REQUEUE, "")),

@@ -7,6 +7,8 @@ from course.steps import SOLUTIONS
 from grader import checks
 from grader.terms.report import Report
 
+FIRST_IMPORT = "import argparse\n"  # of most solutions
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -41,6 +43,27 @@ class Variant:
         return not self.check or report.first_failure.name == _description(self.step, self.check)
 
 
+Edit = tuple[str, str]
+
+
+def right(step: int, name: str, *edits: Edit, base: str = "", in_ci: bool = False) -> Variant:
+    """Return a row of a script that passes: the solution of the step, or of another one, with these edits."""
+    return Variant(name, step, edits, base=base, in_ci=in_ci)
+
+
+def wrong(
+    step: int,
+    name: str,
+    *edits: Edit,
+    fails: int | None = None,
+    check: str = "",
+    base: str = "",
+    in_ci: bool = False,
+) -> Variant:
+    """Return a row of a script that fails, at a check of its step where no other is named."""
+    return Variant(name, step, edits, step if fails is None else fails, base, check, in_ci)
+
+
 def first_failing(report: Report) -> int | None:
     """Return the step of the first failing check, 0 for the check that the program runs."""
     failure = report.first_failure
@@ -69,3 +92,26 @@ def passage(solution: str, first: str, last: str = "") -> str:
         if last in lines[end]:
             return "".join(lines[starts[0] : end + 1])
     raise ValueError(f"{path.name} has no line with {last!r} after the one with {first!r}")
+
+
+def section(solution: str, title: str) -> str:
+    """Return the lines of a solution below the comment `--- title ---`, up to the next comment of this kind."""
+    _, found, below = (SOLUTIONS / solution).read_text().partition(f"# --- {title} -")
+    if not found:
+        raise ValueError(f"{solution} has no section {title!r}")
+    return below.partition("\n")[2].partition("\n# --- ")[0].strip() + "\n"
+
+
+def importing(*lines: str) -> tuple[str, str]:
+    """Return an edit that adds these imports."""
+    return FIRST_IMPORT, "".join(f"{line}\n" for line in (FIRST_IMPORT.strip(), *lines))
+
+
+def after(old: str, new: str) -> tuple[str, str]:
+    """Return an edit that adds text after a passage."""
+    return old, old + new
+
+
+def before(old: str, new: str) -> tuple[str, str]:
+    """Return an edit that adds text in front of a passage."""
+    return old, new + old

@@ -6,7 +6,7 @@ import pytest
 
 from course import engines, figures
 from course.engines import HOROVOD, MULTI_WORKER, ONE, PARAMETER_SERVER, PROGRAMS, Loss, Measured, Workload
-from course.internal.records import Epoch, Record
+from course.record.records import Epoch, Record
 
 WORKLOAD = Workload(workers=2, epochs=3, train_samples=600)
 

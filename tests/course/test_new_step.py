@@ -32,7 +32,7 @@ def test_a_step_that_cannot_be_is_refused_in_one_line(arguments, reason, monkeyp
 
 def test_a_new_part_is_made_with_its_first_step(tmp_path):
     checkout = Checkout(tmp_path)
-    made = checkout.run("-m", "course", "new-step", "21", "--part", "brand_new", "--after", "17")
+    made = checkout.run("-m", "course", "new-step", "21", "--part", "brand_new", "--after", "6")
     assert made.returncode == 0, made.stderr
     assert checkout.changed() == {
         "course/steps.py",

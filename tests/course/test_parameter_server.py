@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from course import cluster, data, figures, steps, tf_config
-from course.internal.records import Epoch, Record
+from course.record.records import Epoch, Record
 
 PROGRAMS = steps.SOLUTIONS / "parameter_server"
 TWO = {"chief": ["127.0.0.1:40001"], "ps": ["127.0.0.1:40002"]}

@@ -3,8 +3,8 @@
 from course.cluster import Task
 from course.faults import Failure
 from course.figures import shared_out, steps_across_restart, told_until
-from course.internal.records import Epoch, Record
 from course.launch import Run
+from course.record.records import Epoch, Record
 
 
 def printed(*lines):

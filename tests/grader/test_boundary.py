@@ -10,7 +10,7 @@ from grader.sandbox import policy
 GRADER = ROOT / "grader"
 SANDBOXED = GRADER / "sandboxed"
 # What decides, what is expected, and who is graded: none of it is for a learner's process.
-DECIDES = ("grader.checks", "grader.report", "grader.judge", "grader.runner", "grader.classroom")
+DECIDES = ("grader.checks", "grader.reading", "grader.report", "grader.judge", "grader.runner", "grader.classroom")
 
 
 def modules(folder):
@@ -58,3 +58,17 @@ def test_the_sandbox_mounts_what_is_sandboxed_needs_and_no_more():
 def test_course_never_imports_the_grader():
     importers = [path for path in modules(ROOT / "course") if any(name.startswith("grader") for name in imports(path))]
     assert importers == []
+
+
+def test_no_two_files_of_the_judge_have_one_name():
+    names = [path.name for path in modules(GRADER) if not path.name.startswith("__")]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in modules(GRADER)}
+    left = {name: imports(path) & files.keys() - {name} for name, path in files.items()}
+    while free := [name for name, needed in left.items() if not needed & left.keys()]:
+        for name in free:
+            del left[name]
+    assert left == {}

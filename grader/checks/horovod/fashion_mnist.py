@@ -10,7 +10,7 @@ from grader.checks.training import CLUSTERS
 from grader.terms.clusters import BATCH, AnyCluster, Fresh, flags
 from grader.terms.facts import HorovodFacts
 
-part = Part("fashion_mnist.py", "fashion_mnist_solution.py", HorovodFacts)
+part = Part("fashion_mnist.py", HorovodFacts)
 
 # The host has a GPU less than it has ranks, and only one check knows how they have to end.
 SHORT_OF_GPUS = Fresh("short-of-gpus", "3 ranks on one host with 2 GPUs", 1, 3, 2, reserved=True)

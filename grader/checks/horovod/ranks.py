@@ -2,18 +2,20 @@
 
 import ast
 import re
+from collections.abc import Iterator
 
 from grader.checks.horovod.fashion_mnist import FEW, QUICK, SHORT_OF_GPUS, WHOLE, part
 from grader.checks.output import own_errors
-from grader.checks.training import trained
+from grader.checks.training import not_run, trained
 from grader.reading.parsing import Source
 from grader.terms.facts import ARGUMENTS
-from grader.terms.findings import Finding, Untold
+from grader.terms.findings import Finding, Untold, counted, listed
 from grader.terms.runs import HorovodRank, HorovodRuns
 
 # Where these are missing, it is for the steps that bring them to say so.
 METRIC_AVERAGE = "MetricAverageCallback"
 OF_LATER_STEPS = {"BroadcastGlobalVariablesCallback", METRIC_AVERAGE}
+CHOICE = "set_visible_devices", "CUDA_VISIBLE_DEVICES"  # where scripts choose a GPU
 
 # --- Step 1 -----------------------------------------------------------------------------------------------------------
 
@@ -26,7 +28,8 @@ def _uninitialised(runs: HorovodRuns) -> bool:
 @part.check(
     1,
     points=2,
-    asks=("Import Horovod's API for Keras as `hvd`", "Initialise it, before the model is built"),
+    asks=("Initialise it, before the model is built",),
+    look_at=("init",),
     figure="visible_gpus",
     clusters=FEW.clusters(WHOLE, QUICK),
     blocks=_uninitialised,
@@ -36,19 +39,16 @@ def initialised(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
     """Horovod is initialised before the model is built."""
     for rank in runs.ranks():
         order = rank.facts.order
+        if "init" not in order and "model" not in order and rank.error:
+            return Untold(seen=f"{rank.where} ends before Horovod is initialised", line=rank.error_line)
         if "init" not in order:
-            if rank.error and "model" not in order:
-                return Untold(seen=f"{rank.where} ends before Horovod is initialised.", line=rank.error_line)
             return Finding(
-                seen=f"{rank.where} never initialises Horovod, so it knows of no other rank. Expected: every rank does, "
-                "before the model is built.",
-                line=source.line_of("init"),
+                seen=f"{rank.where} never initialises Horovod, so it knows of no other rank",
+                expected="every rank does, before the model is built",
             )
         if "model" in order and order.index("init") > order.index("model"):
-            return Finding(
-                seen=f"{rank.where} initialises Horovod only after the model is built. Expected: before.",
-                line=rank.facts.lines.get("init"),
-            )
+            seen = f"{rank.where} initialises Horovod only after the model is built"
+            return Finding(seen=seen, expected="before", line=rank.facts.lines.get("init"))
     return None
 
 
@@ -56,9 +56,9 @@ def initialised(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
     1,
     points=3,
     asks=("Let the process see only the GPU of its local rank",),
+    look_at=CHOICE,
     needs=(initialised,),
     figure="visible_gpus",
-    blocks=lambda runs: False,
     hint="GPUs are numbered from 0 on each host. Which of a rank's numbers is, too? A GPU is chosen before anything of "
     "TensorFlow uses one.",
 )
@@ -68,24 +68,23 @@ def pinned(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding 
     Expected are the GPUs that the solution sees on each rank.
     """
     for rank, right in _with_gpus(runs, expected):
-        if _takes_missing_gpu(rank, source):
-            expects = f"Expected: it takes {_gpus(right.facts.gpus)}, by its local rank."
-            return Finding(seen=f"{rank.where} fails: {rank.error}. {expects}", line=rank.error_line, explains=True)
-    for rank, right in _with_gpus(runs, expected):
-        seen, should = _gpus(rank.facts.gpus), _gpus(right.facts.gpus)
+        should = f"{_gpus(right.facts.gpus)}, by its local rank"
+        if rank.error_kind == "IndexError" and "model" not in rank.facts.order:  # there is no such GPU
+            seen = f"{rank.where} fails: {rank.error}"
+            return Finding(seen=seen, expected=f"it takes {should}", line=rank.error_line, explains=True)
         if "model" in rank.facts.order and rank.facts.gpus != right.facts.gpus:
-            line = rank.facts.lines.get("gpu") or source.line_of("set_visible_devices", "CUDA_VISIBLE_DEVICES")
-            return Finding(seen=f"{rank.where} can see {seen}. Expected: {should}, by its local rank.", line=line)
-    return _modelless(runs, expected)
+            seen = f"{rank.where} can see {_gpus(rank.facts.gpus)}"
+            return Finding(seen=seen, expected=should, line=rank.facts.lines.get("gpu"))
+    return _without_model(runs, expected)
 
 
 @part.check(
     1,
     points=2,
     asks=("let its memory grow as needed",),
+    look_at=("set_memory_growth", *CHOICE),
     needs=(initialised,),
     figure="visible_gpus",
-    blocks=lambda runs: False,
     hint="TensorFlow's configuration has a setting for the memory of a GPU. It is for the GPU that this rank sees.",
 )
 def memory_grows(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
@@ -93,15 +92,14 @@ def memory_grows(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
 
     Looks at the GPUs that the rank sees, whether they are those that it should see or not.
     """
+    untold = None
     for rank, _ in _with_gpus(runs, expected):
         if "model" in rank.facts.order and not set(rank.facts.gpus) <= set(rank.facts.memory_growth):
-            line = source.line_of("set_memory_growth") or rank.facts.lines.get("gpu")
-            what = f"{rank.where} takes all memory of {_gpus(rank.facts.gpus)} at once"
-            return Finding(seen=f"{what}. Expected: memory growth.", line=line)
-    blind = next((rank for rank, _ in _with_gpus(runs, expected) if not rank.facts.gpus), None)
-    if blind and "model" in blind.facts.order:
-        return Untold(seen=f"{blind.where} can see no GPU.")
-    return _modelless(runs, expected)
+            seen = f"{rank.where} takes all memory of {_gpus(rank.facts.gpus)} at once"
+            return Finding(seen=seen, expected="memory growth")
+        if "model" in rank.facts.order and not rank.facts.gpus:
+            untold = Untold(seen=f"{rank.where} can see no GPU")
+    return untold or _without_model(runs, expected)
 
 
 @part.check(
@@ -109,36 +107,32 @@ def memory_grows(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
     points=1,
     asks=("The program must still run on a host without GPUs",),
     needs=(initialised,),
-    blocks=lambda runs: False,
     hint="On a host without GPUs the list of GPUs is empty, and there is none to choose.",
 )
 def without_gpus(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """The program runs on a host without GPUs, too."""
-    for name, ranks in runs.clusters.items():
-        if expected.clusters[name][0].facts.gpus:
-            continue
-        for rank in ranks:
-            if "model" not in rank.facts.order:
-                if rank.ended_for:
-                    return Untold(seen=f"{rank.where} had to be ended before it builds a model.")
-                for other, _ in _with_gpus(runs, expected):
-                    if "model" not in other.facts.order:  # so that is not for want of a GPU
-                        return Untold(seen=f"{other.where} ends before it builds a model.", line=other.error_line)
-                return Finding(
-                    seen=f"{rank.where} builds no model: {rank.error or 'it ends before'}. Expected: the program runs there "
-                    "as it does on hosts with GPUs.",
-                    line=rank.error_line or rank.facts.lines.get("exit"),
-                    explains=True,
-                )
-    return None
+    pairs = zip(runs.ranks(), expected.ranks(), strict=False)
+    rank = next((rank for rank, right in pairs if not right.facts.gpus and "model" not in rank.facts.order), None)
+    if not rank:
+        return None
+    if rank.ended_for:
+        return Untold(seen=f"{rank.where} had to be ended before it builds a model")
+    if anyway := _without_model(runs, expected):  # so that is not for want of a GPU
+        return anyway
+    return Finding(
+        seen=f"{rank.where} builds no model: {rank.error or 'it ends before'}",
+        expected="the program runs there as it does on hosts with GPUs",
+        line=rank.error_line or rank.facts.lines.get("exit"),
+        explains=True,
+    )
 
 
 @part.check(
     1,
     points=2,
-    asks=("When a host has GPUs, but fewer than ranks, end with an error message of your own", "One rank's is enough"),
+    asks=("When a host has GPUs, but fewer than ranks, end with an error message of your own",),
+    look_at=CHOICE,
     needs=(initialised,),
-    blocks=lambda runs: False,
     hint="One of Horovod's numbers counts the ranks on a host. Where there are GPUs, compare it with their number.",
 )
 def enough_gpus(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
@@ -148,20 +142,22 @@ def enough_gpus(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
     """
     ranks = runs.reserved.get(SHORT_OF_GPUS.name, [])
     if not ranks:
-        return Untold(seen=f"Not run on {SHORT_OF_GPUS.description}, since the program had to be ended before.")
+        return not_run(SHORT_OF_GPUS.description)
     refusal = next((rank for rank in ranks if _refuses(rank, source)), None)
     if not refusal:
-        return _goes_on(ranks, source)
+        return _continues(ranks)
     with_gpus = [rank for rank, _ in _with_gpus(runs, expected)]
     same = [rank for rank in runs.ranks() if refusal.error and _plain(rank.error) == _plain(refusal.error)]
     wrong = next((rank for rank in same if rank in with_gpus), None)
     if wrong and all(rank in with_gpus for rank in same) and "model" not in wrong.facts.order:
-        message = (
-            f"{wrong.where} ends: {wrong.error}. Expected: it trains, as its host has a GPU for each of its ranks."
+        return Finding(
+            seen=f"{wrong.where} ends: {wrong.error}",
+            expected="it trains, as its host has a GPU for each of its ranks",
+            line=wrong.error_line,
+            explains=True,
         )
-        return Finding(seen=message, line=wrong.error_line, explains=True)
     if wrong:  # it ends everywhere, whatever GPUs there are
-        return Untold(seen=f"{wrong.where} ends before it is known how many GPUs there are.", line=wrong.error_line)
+        return Untold(seen=f"{wrong.where} ends before it knows how many GPUs there are", line=wrong.error_line)
     return None
 
 
@@ -175,57 +171,43 @@ def _refuses(rank: HorovodRank, source: Source) -> bool:
     return bool(error.message) and (error.kind in ("SystemExit", ARGUMENTS) or source.raises(error.kind, error.line))
 
 
-def _goes_on(ranks: list[HorovodRank], source: Source) -> Finding:
+def _continues(ranks: list[HorovodRank]) -> Finding:
     """Say what ranks do that are more than their host has GPUs, where none of them refuses to start."""
-    last = ranks[-1]
+    last, line = ranks[-1], None
     failed = next((rank for rank in ranks if rank.error), None)
-    line = source.line_of("set_visible_devices", "CUDA_VISIBLE_DEVICES")
     if "model" in last.facts.order:
         shares = (rank.number for rank in ranks[:-1] if set(rank.facts.gpus) & set(last.facts.gpus))
-        seen = f"{_gpus(last.facts.gpus)}, which is rank {next(shares, 0)}'s" if last.facts.gpus else "no GPU"
-        what = f"{last.where} sees {seen}, and continues"
+        sees = f"{_gpus(last.facts.gpus)}, which is rank {next(shares, 0)}'s" if last.facts.gpus else "no GPU"
+        seen = f"{last.where} sees {sees}, and continues"
     elif failed:
-        what, line = f"{failed.where} fails: {failed.error}", failed.error_line
+        seen, line = f"{failed.where} fails: {failed.error}", failed.error_line
     elif last.ended_for:
-        what = f"{last.where} does not end"
+        seen = f"{last.where} does not end"
     else:
         silently = " and no message" if last.exit else ", as after success"
-        what, line = f"{last.where} ends with exit status {last.exit}{silently}", last.facts.lines.get("exit")
-    return Finding(
-        seen=f"{what}. Expected: an error with a message of its own, that the host has too few GPUs.", line=line
-    )
-
-
-def _takes_missing_gpu(rank: HorovodRank, source: Source) -> bool:
-    """Whether a rank fails since it takes a GPU by a number that its host does not have."""
-    if rank.error_kind != "IndexError" or not rank.error_line or "model" in rank.facts.order:
-        return False
-    lines = source.text.splitlines()[rank.error_line - 1 : rank.error_line]
-    return any(re.search(r"gpu|rank|size", line) for line in lines)
+        seen, line = f"{last.where} ends with exit status {last.exit}{silently}", last.facts.lines.get("exit")
+    return Finding(seen=seen, expected="an error with a message of its own, that the host has too few GPUs", line=line)
 
 
 def _plain(error: str | None) -> str:
     return re.sub(r"\d+", "#", error or "")
 
 
-def _with_gpus(runs: HorovodRuns, expected: HorovodRuns) -> list[tuple[HorovodRank, HorovodRank]]:
-    """Return the ranks on hosts with GPUs, each with the solution's rank."""
+def _with_gpus(runs: HorovodRuns, expected: HorovodRuns) -> Iterator[tuple[HorovodRank, HorovodRank]]:
+    """Yield the ranks on hosts with GPUs, each with the solution's rank."""
     pairs = zip(runs.ranks(), expected.ranks(), strict=False)
-    return [(rank, right) for rank, right in pairs if right.facts.gpus]
+    return ((rank, right) for rank, right in pairs if right.facts.gpus)
 
 
-def _modelless(runs: HorovodRuns, expected: HorovodRuns) -> Finding | None:
+def _without_model(runs: HorovodRuns, expected: HorovodRuns) -> Finding | None:
     """Say which rank on a host with GPUs builds no model, so that nothing can be seen of its GPU."""
-    for rank, _ in _with_gpus(runs, expected):
-        if "model" not in rank.facts.order and (rank.error or rank.ended_for or not rank.number):
-            return Untold(seen=f"{rank.where} ends before it builds a model.", line=rank.error_line)
-    return None  # a rank that ends by itself while rank 0 continues is step 2's
+    ended = (rank for rank, _ in _with_gpus(runs, expected) if "model" not in rank.facts.order)
+    untold = (Untold(seen=f"{rank.where} ends before it builds a model", line=rank.error_line) for rank in ended)
+    return next(untold, None)
 
 
 def _gpus(numbers: list[int]) -> str:
-    if not numbers:
-        return "no GPU"
-    return f"GPU {numbers[0]}" if len(numbers) == 1 else f"GPUs {', '.join(map(str, numbers))}"
+    return f"GPU{'s' * (len(numbers) > 1)} {listed(numbers)}" if numbers else "no GPU"
 
 
 # --- Step 2 -----------------------------------------------------------------------------------------------------------
@@ -234,23 +216,21 @@ def _gpus(numbers: list[int]) -> str:
 @part.check(
     2,
     points=4,
-    asks=("make `verbose` 1 on rank 0", "`fit`, `evaluate`, the callbacks and the last two lines use it already"),
+    asks=("make `verbose` 1 on rank 0",),
+    look_at=("verbose",),
     needs=(initialised,),
     figure="lines_printed",
     hint="Which of a rank's numbers is 0 on one rank of the whole job?",
 )
 def rank_0_reports(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Rank 0 reports progress."""
-    for rank in runs.ranks():
-        if rank.number == 0:
-            if not rank.facts.fits or not (rank.facts.fits[0].batches or rank.error or rank.ended_for):
-                return trained([rank])
-            cut_short = (rank.error or rank.ended_for) and not rank.facts.fits[0].epochs[1:]
-            if not rank.facts.fits[0].verbose or not (rank.stdout.strip() or cut_short):
-                line = source.line_of("verbose")
-                return Finding(
-                    seen=f"{rank.where} reports nothing. Expected: the progress of training, on rank 0.", line=line
-                )
+    for rank in (ranks[0] for ranks in runs.clusters.values()):
+        fit = rank.facts.fits[0] if rank.facts.fits else None
+        ended = bool(rank.error or rank.ended_for)
+        if not fit or not (fit.batches or ended):
+            return trained([rank])
+        if not fit.verbose or not (rank.stdout.strip() or (ended and len(fit.epochs) < 2)):
+            return Finding(seen=f"{rank.where} reports nothing", expected="the progress of training, on rank 0")
     return None
 
 
@@ -267,34 +247,15 @@ def others_are_silent(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
 
     Looks at what the host saw on each rank's standard output and error, but for warnings of libraries.
     """
-    for rank in runs.ranks():
-        said = rank.number and (rank.stdout.strip() or own_errors(rank))
+    others = [rank for rank in runs.ranks() if rank.number]
+    for rank in others:
+        said = rank.stdout.strip() or own_errors(rank)
         if said:
-            line = _line_of_output(rank, source)
             shown = said.splitlines()[0].split("\r")[-1].replace("\b", "").strip()
             shown = re.sub(r"\d[\d.]*", "#", shown.split(" - ETA")[0])[:80]  # times differ from one run to the next
-            return Finding(seen=f"{rank.where} prints too: “{shown}”. Expected: rank 0 alone reports.", line=line)
-    for rank in runs.ranks():
-        if rank.number and (rank.error or rank.ended_for) and trained([rank]):
-            return trained([rank])
-    return None
-
-
-@part.check(
-    2,
-    points=2,
-    asks=("All ranks still do the same work",),
-    needs=(initialised,),
-    hint="Under a condition on the rank there is only what prints or writes.",
-)
-def same_work(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """All ranks do the same work, and rank 0 alone writes logs."""
-    for name, ranks in runs.clusters.items():
-        for rank, right in zip(ranks[1:], expected.clusters[name][1:], strict=False):
-            finding = _differs(ranks[0], rank, right, source)
-            if finding:
-                return finding
-    return trained(runs.ranks())
+            seen, line = f"{rank.where} prints too: “{shown}”", _line_of_output(rank, source)
+            return Finding(seen=seen, expected="rank 0 alone reports", line=line)
+    return trained(rank for rank in others if rank.error or rank.ended_for)
 
 
 def _line_of_output(rank: HorovodRank, source: Source) -> int | None:
@@ -305,39 +266,60 @@ def _line_of_output(rank: HorovodRank, source: Source) -> int | None:
     return source.line_of("verbose") if by_variable and not in_silent_fit else line
 
 
+@part.check(
+    2,
+    points=2,
+    asks=("All ranks still do the same work",),
+    look_at=("fit",),
+    needs=(initialised,),
+    hint="Under a condition on the rank there is only what prints or writes.",
+)
+def same_work(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """All ranks do the same work, and rank 0 alone writes logs."""
+    for name, ranks in runs.clusters.items():
+        for rank, right in zip(ranks[1:], expected.clusters[name][1:], strict=False):
+            if finding := _differs(ranks[0], rank, right, source):
+                return finding
+    return trained(runs.ranks())
+
+
 def _differs(zero: HorovodRank, rank: HorovodRank, right: HorovodRank, source: Source) -> Finding | None:
     """Whether a rank that reports nothing does all else that rank 0 does."""
-    cut_short = rank.error or zero.error or rank.ended_for
-    if not (rank.facts.fits or cut_short) and zero.facts.fits:
-        message = f"{rank.where} ends without training. Expected: all ranks train, and rank 0 alone reports."
+    ended = rank.error or zero.error or rank.ended_for
+    if not (rank.facts.fits or ended) and zero.facts.fits:
         return Finding(
-            seen=message, line=rank.facts.lines.get("exit") or source.line_of("epochs", "fit"), explains=True
+            seen=f"{rank.where} ends without training",
+            expected="all ranks train, and rank 0 alone reports",
+            line=rank.facts.lines.get("exit") or source.line_of("epochs"),
+            explains=True,
         )
     if not (rank.facts.fits and zero.facts.fits):
         return None
     own, first, should = rank.facts.fits[0], zero.facts.fits[0], right.facts.fits[0]
+    averages = METRIC_AVERAGE in should.callbacks
     of_others = set(OF_LATER_STEPS)
-    if METRIC_AVERAGE in should.callbacks:  # step 6 is judged too, and what reads metrics is its affair
+    if averages:  # step 6 is judged too, and what reads metrics is its affair
         of_others |= {callback for _, callback, _, _ in right.facts.fits[0].reads}
-    for callback in should.callbacks:
-        if callback in first.callbacks and callback not in own.callbacks and callback not in of_others:
-            message = f"{rank.where} trains without {callback}, which rank 0 has. Expected: on all ranks, as before."
-            return Finding(seen=message, line=source.line_of(callback, "callbacks"))
-    # From step 5 on, it is for that step to say so.
-    if own.steps_per_epoch != first.steps_per_epoch and should.steps_per_epoch == FEW.train_batches and not cut_short:
-        message = f"{rank.where} has steps_per_epoch={own.steps_per_epoch}, and rank 0 {first.steps_per_epoch}."
-        return Finding(
-            seen=f"{message} Expected: all ranks do the same work.", line=source.line_of("steps_per_epoch", "fit")
-        )
-    for one, fit in ((zero, first), (rank, own)):
-        if len(fit.epochs) != len(should.epochs) and METRIC_AVERAGE not in should.callbacks and not cut_short:
-            message = f"{one.where} trains for another number of epochs in model.fit: {len(fit.epochs)}. Expected: "
-            return Finding(seen=f"{message}{len(should.epochs)}, on all ranks.", line=source.line_of("epochs", "fit"))
+    lacks = {*should.callbacks} & {*first.callbacks} - {*own.callbacks} - of_others
+    if lacks:
+        seen = f"{rank.where} trains without {min(lacks)}, which rank 0 has"
+        line = source.line_of(min(lacks), "callbacks")
+        return Finding(seen=seen, expected="on all ranks, as before", line=line)
     if own.log_dirs:
-        message = f"{rank.where} writes TensorBoard's logs, too. Expected: rank 0 alone does."
-        return Finding(seen=message, line=source.line_of("TensorBoard"))
-    validates = [any(epoch.validation_steps for epoch in fit.epochs) for fit in (first, own)]
-    if validates == [True, False] and not cut_short:
-        message = f"{rank.where} never validates, and rank 0 does. Expected: all ranks do the same work."
-        return Finding(seen=message, line=source.line_of("validation_data", "fit"))
+        seen, line = f"{rank.where} writes TensorBoard's logs, too", source.line_of("TensorBoard")
+        return Finding(seen=seen, expected="rank 0 alone does", line=line)
+    if ended:
+        return None
+    work = "all ranks do the same work"
+    # From step 5 on, it is for that step to say so.
+    if own.steps_per_epoch != first.steps_per_epoch and should.steps_per_epoch == FEW.train_batches:
+        seen = f"{rank.where} has steps_per_epoch={own.steps_per_epoch}, and rank 0 {first.steps_per_epoch}"
+        return Finding(seen=seen, expected=work, line=source.line_of("steps_per_epoch"))
+    epochs, expected = (len(own.epochs), len(first.epochs)), len(should.epochs)
+    if epochs != (expected, expected) and not averages:
+        seen = f"In model.fit, {rank.where} trains for {counted(epochs[0], 'epoch')}, and rank 0 for {epochs[1]}"
+        return Finding(seen=seen, expected=f"{expected}, on all ranks", line=source.line_of("epochs"))
+    if [any(epoch.validation_steps for epoch in fit.epochs) for fit in (first, own)] == [True, False]:
+        seen, line = f"{rank.where} never validates, and rank 0 does", source.line_of("validation_data")
+        return Finding(seen=seen, expected=work, line=line)
     return None

@@ -3,11 +3,10 @@
 from grader.checks.multi_worker.mnist_multi_worker import part
 from grader.checks.multi_worker.workers import in_scope, low, strategy_first, trainings, untrained
 from grader.checks.output import own_errors
-from grader.checks.tasks import counted
 from grader.reading.parsing import Source
 from grader.terms.clusters import BATCH, FASHION_MNIST
 from grader.terms.facts import TaskFit
-from grader.terms.findings import Finding, Untold
+from grader.terms.findings import Finding, Untold, counted
 from grader.terms.runs import TaskRank, TaskRuns
 
 HELD_OUT = FASHION_MNIST // 6  # images, for validation

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from grader.checks.multi_worker.mnist_multi_worker import CONTINUED, TWO, part
-from grader.checks.tasks import counted
 from grader.checks.training import close, hardly_communicated
 from grader.reading.parsing import Source
 from grader.terms.facts import TaskFit
-from grader.terms.findings import Finding, Untold
+from grader.terms.findings import Finding, Untold, counted
 from grader.terms.runs import TaskRank, TaskRuns
 
 STRATEGY = "CollectiveAllReduceStrategy"  # what MultiWorkerMirroredStrategy is called inside TensorFlow

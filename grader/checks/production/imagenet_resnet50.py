@@ -22,7 +22,7 @@ from grader.terms.clusters import (
 )
 from grader.terms.facts import HorovodFacts
 
-part = Part("imagenet_resnet50.py", "imagenet_resnet50_solution.py", HorovodFacts)
+part = Part("imagenet_resnet50.py", HorovodFacts)
 
 EPOCHS = 2
 WARMUP_EPOCHS = {"two-hosts": 1, "three-ranks": 2}  # of the clusters that checks of the rate look at
@@ -34,7 +34,12 @@ VAL_BATCHES = {"two-hosts": 2}
 RESULTS = "kept"  # --train-url
 BY_URL = "three-ranks"  # the cluster on which the store has URLs, and --seed a number of its own for every rank
 # Where training is resumed. A checkpoint has to get to another host, and to all ranks there.
-UNEVEN = {"description": "3 ranks, two of them on the second host", "hosts": 2, "slots": 2, "on_first": 1}
+UNEVEN = {
+    "description": "3 ranks, two of them on the second host, started again",
+    "hosts": 2,
+    "slots": 2,
+    "on_first": 1,
+}
 UNREACHED = 1  # the host that cannot reach the store, in the cluster "unreached": neither the first nor the last
 
 
@@ -75,7 +80,8 @@ _no_store = Fresh("unreached", "3 hosts with 2 ranks each, one of which cannot r
 # Each trained on from the beginning, and one where the data cannot be copied to one of three hosts.
 FRESH = (_on(TWO_HOSTS), _on(THREE_RANKS), _on(_no_store, unreached=UNREACHED))
 # Before step 10, a training on one host alone can be resumed.
-SHARED = (*FRESH, _resumed("resumed-on-one-host", THREE_RANKS, EPOCHS + AGAIN))
+_again = f"{THREE_RANKS.description}, started again"
+SHARED = (*FRESH, _resumed("resumed-on-one-host", THREE_RANKS, EPOCHS + AGAIN, description=_again))
 # And once more where training has ended before, and the newest checkpoint is not the last one by its name.
 _found = Found(copies=((EPOCHS, NEWEST), (1, NEWEST - 1)), leftovers=(NEWEST, NEWEST + 1))  # not in the order of time
 RESUMED = (*FRESH, _resumed("resumed", THREE_RANKS, NEWEST + AGAIN, found=_found, **UNEVEN))

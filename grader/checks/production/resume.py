@@ -1,26 +1,26 @@
 """The checks of step 10: checkpoints, and training that resumes from the newest one.
 
-A program is run on two hosts, and then started again in the same folders. In between the judge adds copies of
-checkpoints: that of the first epoch is named like the ninth, that of the last like the tenth, and the other host gets
-files that are named like the newest and like a newer one.
+A program is run on two hosts, and then started again in the same folders. In between the judge copies epoch 1's
+checkpoint to `checkpoint-9` and the last one to `checkpoint-10`. On the other host it puts an empty `checkpoint-10`
+and `checkpoint-11`.
 """
 
-import ast
 import re
 from itertools import takewhile
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from grader.checks.ending import is_aftermath, unfinished
 from grader.checks.production.imagenet_resnet50 import EPOCHS, FIRST, NEWEST, RESUMED, part
-from grader.checks.training import close
+from grader.checks.training import close, cut_short, not_run
 from grader.reading.parsing import Source
 from grader.terms.clusters import CHECKPOINT, LOGS
 from grader.terms.facts import Fit, Projection, State
-from grader.terms.findings import Finding, Unclear, Untold
+from grader.terms.findings import Finding, Untold, listed
 from grader.terms.runs import HorovodRank, HorovodRuns
 
-LEAST = 0.5  # of the size of the largest checkpoint
 SAVERS = "save", "ModelCheckpoint", "save_weights", "SaveCheckpoint"  # where scripts save
-NO_TRAINING = "started again, rank {} does not reach training."
 SETTERS = "load_model", "load_weights", "set_weights", "initial_epoch"  # and where they load
 
 
@@ -30,7 +30,8 @@ SETTERS = "load_model", "load_weights", "set_weights", "initial_epoch"  # and wh
 @part.check(
     10,
     points=2,
-    asks=("at the end of each epoch", "training is saved after every epoch"),
+    asks=("at the end of each epoch",),
+    look_at=SAVERS,
     clusters=RESUMED,
     hint="Save in the callback's on_epoch_end, in each epoch, whatever its metrics are.",
 )
@@ -40,29 +41,23 @@ def saved_each_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
     Looks at which files of --log-dir are new when all callbacks have ended an epoch.
     """
     for ranks in runs.clusters.values():
-        epochs = ranks[0].facts.fits[0].epochs if ranks[0].facts.fits else []
-        finding = _saves(ranks[0], ranks[0].where, source)
-        if finding or not epochs or epochs[-1].saved is None:
-            return finding or _cut_short(ranks)
+        if finding := _saves(ranks[0]):
+            return finding
+        fits = ranks[0].facts.fits
+        if not fits or not fits[0].epochs or fits[0].epochs[-1].saved is None:
+            return cut_short(ranks[0])
     again = runs.reserved.get("resumed")
-    return _saves(again[0], "Started again, rank 0", source) if again and not again[0].error else None
+    return _saves(again[0]) if again and not again[0].error else None
 
 
-def _saves(rank: HorovodRank, where: str, source: Source) -> Finding | None:
-    """Return a Finding where an epoch leaves no checkpoint, or a part of one."""
-    if not rank.facts.fits:
-        return None
-    fit = rank.facts.fits[0]
-    for number, epoch in enumerate(fit.epochs, fit.initial_epoch + 1):
-        if epoch.saved is not None and not epoch.saved:
-            message = (
-                f"{where} ends epoch {number} without a new file in --log-dir whose name begins with {CHECKPOINT}. "
-                "Expected: a checkpoint after every epoch."
-            )
-            return Finding(seen=message, line=source.line_of(*SAVERS))
-        if 0 < epoch.size < LEAST * max(other.size for other in fit.epochs):
-            message = f"{where} ends epoch {number} with a checkpoint of {epoch.size} bytes, a part of what another "
-            return Finding(seen=f"{message}one has. Expected: the whole model.", line=source.line_of(*SAVERS))
+def _saves(rank: HorovodRank) -> Finding | None:
+    """Return a Finding where an epoch leaves no checkpoint."""
+    for fit in rank.facts.fits[:1]:
+        for number, epoch in enumerate(fit.epochs, fit.initial_epoch + 1):
+            if epoch.saved == []:
+                name = f"a new file in --log-dir whose name begins with {CHECKPOINT}"
+                seen = f"{rank.where} ends epoch {number} without {name}"
+                return Finding(seen=seen, expected="a checkpoint after every epoch")
     return None
 
 
@@ -70,6 +65,7 @@ def _saves(rank: HorovodRank, where: str, source: Source) -> Finding | None:
     10,
     points=2,
     asks=("first under another name, which is then changed into the checkpoint's",),
+    look_at=SAVERS,
     hint="Save under a name that no checkpoint has, in the same folder. Path.replace then changes it.",
 )
 def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
@@ -77,150 +73,24 @@ def renamed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
 
     Looks at which files rank 0 opened for writing, by whatever library.
     """
-    seen = False
+    any_saved = False
     for name, ranks in runs.clusters.items():
-        should = expected.clusters[name][0].facts.fits
-        own = ranks[0].facts.fits
-        known = {saved for epoch in should[0].epochs for saved in epoch.saved or []} if should else set()
-        saved = {saved for epoch in own[0].epochs for saved in epoch.saved or []} if own else set()
-        partial = sorted(saved & {*own[0].unfinished}) if own else []
-        if partial:
-            message = (
-                f"{ranks[0].where} still writes {partial[0]} after a rename to this name: a kill in between leaves a "
-                "truncated file that looks like a checkpoint. Expected: a rename when the file is whole, and closed."
+        known, saved = (_saved(rank) for rank in (expected.clusters[name][0], ranks[0]))
+        if not saved:
+            continue
+        any_saved = True
+        if direct := sorted((saved & known or saved) & _written(ranks[0].facts.fits[0].wrote)):
+            return Finding(
+                seen=f"{ranks[0].where} writes {direct[0]} under this name: a kill in mid-write leaves a truncated "
+                "file that looks like a checkpoint",
+                expected="another name until the file is whole, then a rename",
             )
-            return Finding(seen=message, line=source.line_of(*SAVERS))
-        direct = sorted((saved & known or saved) & _written(own[0].wrote)) if own else []
-        if direct:
-            message = (
-                f"{ranks[0].where} writes {direct[0]} under this name: a kill in mid-write leaves a truncated file "
-                "that looks like a checkpoint. Expected: another name until the file is whole, then a rename."
-            )
-            return Finding(seen=message, line=source.line_of(*SAVERS))
-        seen |= bool(saved)
-    return None if seen else Untold(seen="the program leaves no checkpoint.")
+    return None if any_saved else Untold(seen="the program leaves no checkpoint")
 
 
-@part.check(
-    10,
-    points=1,
-    asks=("Let rank 0, and no other rank, save by your callback.",),
-    hint="Append the callback to the list only where hvd.rank() is 0.",
-)
-def one_writer(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """No rank but rank 0 writes checkpoints."""
-    for ranks in runs.clusters.values():
-        for rank in ranks[1:]:
-            fit = rank.facts.fits[0] if rank.facts.fits else None
-            if fit and (fit.wrote or fit.renamed):
-                message = f"{rank.where} writes {(fit.wrote or fit.renamed)[0]}. Expected: rank 0 alone saves."
-                return Finding(seen=message, line=source.line_of(*reversed(SAVERS)), explains=True)
-    for ranks in runs.clusters.values():
-        if not all(rank.facts.fits and rank.facts.fits[0].epochs for rank in ranks):
-            return _cut_short(ranks)
-        if not any(epoch.saved for epoch in ranks[0].facts.fits[0].epochs):
-            return Untold(seen=f"{ranks[0].where} saves no checkpoint.")
-    return None
-
-
-# --- Where a restart resumes ------------------------------------------------------------------------------------------
-
-
-@part.check(
-    10,
-    points=2,
-    asks=(
-        "broadcast its epoch to all ranks, by `broadcast_object`",
-        "Another collective is as good.",
-        "Let rank 0 alone look for the newest checkpoint, which is the one after the most epochs",
-        "Files on other hosts do not count",
-        "a job that is started again resumes from there",
-        "All ranks have to agree then",
-        "only rank 0 has written checkpoints",
-    ),
-    hint="Rank 0 compares the numbers in the names and sends the highest by broadcast_object. All ranks give it to "
-    "model.fit as initial_epoch.",
-)
-def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """Started again, all ranks resume after the epoch of rank 0's newest checkpoint."""
-    after = _again(runs)
-    if isinstance(after, Finding):
-        return after
-    for rank in after:  # its end stops the others at any time
-        if rank.error and not rank.facts.fits and not rank.causes & {"shut down", "connection"}:
-            return Untold(seen=NO_TRAINING.format(rank.number))
-    # A program that counts its checkpoints, or keeps the number elsewhere, does not see copies.
-    newest, original, named = _newest(runs)
-    began = {rank.number: rank.facts.fits[0].initial_epoch for rank in after if rank.facts.fits}
-    wrong = [epoch for epoch in began.values() if epoch not in (newest, original)]
-    if wrong or len({*began.values()}) > 1:
-        which = " and ".join(f"rank {number} with epoch {epoch + 1}" for number, epoch in began.items())
-        message = f"Started again, {which.replace(' with', ' begins with', 1)}. Rank 0's newest checkpoint is that "
-        message += f"after epoch {newest}. Expected: epoch {newest + 1} on every rank."
-        if named != original:
-            message += f" At first, the checkpoint after epoch {original} is called {CHECKPOINT}{named}."
-        elif newest == NEWEST and {*began.values()} == {NEWEST - 1}:
-            message += f" As text, {NEWEST - 1} sorts after {NEWEST}; and the file written last need not be it."
-        if NEWEST + 1 in wrong:
-            message += f" Rank 1's host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
-        return Finding(seen=message, line=_line_of_epoch(after, source))
-    return next((Untold(seen=NO_TRAINING.format(rank.number)) for rank in after if not rank.facts.fits), None)
-
-
-@part.check(
-    10,
-    points=2,
-    asks=(
-        "the whole model",
-        "on everything that the checkpoint holds",
-        "the weights and the optimizer of the checkpoint",
-    ),
-    needs=(goes_on,),
-    hint="model.save keeps weights and optimizer; hvd.load_model restores both. Use the model that it returns.",
-)
-def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """Started again, rank 0 has the weights and the optimizer that it ended with."""
-    after = _again(runs)
-    if isinstance(after, Finding):
-        return after
-    if not after[0].facts.fits:
-        return Untold(seen=NO_TRAINING.format(0))
-    first = [rank.facts.fits[0] for rank in runs.clusters[FIRST["resumed"]]]
-    end, begin = first[0].end, after[0].facts.fits[0].begin
-    line = source.line_of(*SETTERS)
-    if end is None:
-        return Untold(seen="the first training does not end.")
-    right = expected.clusters[FIRST["resumed"]][0].facts.fits[0].end
-    if right is None or not close(end.weights, begin.weights, right.weights):
-        message = "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the "
-        return Finding(seen=f"{message}weights with which the last epoch ended.", line=line)
-    # Several ranks may save, which one_writer() says; what is in the checkpoint is then of the last of them.
-    ends = [fit.end for fit in first if fit.end and (fit is first[0] or fit.wrote or fit.renamed)]
-    if right.statistics and not any(close(own.statistics, begin.statistics, right.statistics) for own in ends):
-        message = "Started again, rank 0 has the trained weights of its newest checkpoint, but not the moving means "
-        return Finding(
-            seen=f"{message}and variances of its batch normalisations. Expected: the whole model.", line=line
-        )
-    lost = _lost(end, begin, right)
-    message = f"Started again, rank 0 has the weights of its newest checkpoint, but {lost}. Expected: the optimizer as "
-    return Finding(seen=f"{message}it was.", line=line) if lost else None
-
-
-@part.check(
-    10,
-    points=1,
-    asks=("send its bytes to all ranks, and every rank load the model from them",),
-    hint="broadcast_object sends the bytes of rank 0's file. Every rank writes them to a temporary file and gives its "
-    "name to hvd.load_model.",
-)
-def loaded_everywhere(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
-    """Started again, every rank loads rank 0's checkpoint, and the ranks train on alike to the end."""
-    after = _again(runs)
-    if isinstance(after, Finding):
-        return after
-    right = expected.clusters[FIRST["resumed"]][0].facts.fits[0]
-    line = source.line_of(*SETTERS)
-    return _ended(after, source) or _alike(after, right, line)
+def _saved(rank: HorovodRank) -> set[str]:
+    """Return the checkpoints that a rank's epochs leave."""
+    return {name for fit in rank.facts.fits[:1] for epoch in fit.epochs for name in epoch.saved or []}
 
 
 def _written(paths: list[str]) -> set[str]:
@@ -229,19 +99,83 @@ def _written(paths: list[str]) -> set[str]:
     return {*paths, *(str(folder) for folder in folders if re.match(rf"{CHECKPOINT}\d", folder.name))}
 
 
-def _cut_short(ranks: list[HorovodRank]) -> Finding:
-    return Untold(seen=f"training does not get to the end of its epochs ({ranks[0].cluster}).")
+@part.check(
+    10,
+    points=1,
+    asks=("Let rank 0, and no other rank, save by your callback.",),
+    look_at=(*reversed(SAVERS),),
+    hint="Append the callback to the list only where hvd.rank() is 0.",
+)
+def one_writer(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """No rank but rank 0 writes checkpoints."""
+    for rank in (rank for ranks in runs.clusters.values() for rank in ranks[1:]):
+        written = [name for fit in rank.facts.fits[:1] for name in (*fit.wrote, *fit.renamed)]
+        if written:
+            return Finding(seen=f"{rank.where} writes {written[0]}", expected="rank 0 alone saves", explains=True)
+    for ranks in runs.clusters.values():
+        for rank in ranks:
+            if not rank.facts.fits or not rank.facts.fits[0].epochs:
+                return cut_short(rank)
+        if not _saved(ranks[0]):
+            return Untold(seen=f"{ranks[0].where} saves no checkpoint")
+    return None
 
 
-def _again(runs: HorovodRuns) -> list[HorovodRank] | Finding:
-    """Return the ranks of the second run, or a Finding where there was nothing to resume from."""
-    before, after = runs.clusters.get(FIRST["resumed"], []), runs.reserved.get("resumed", [])
-    fits = [rank.facts.fits[0] if rank.facts.fits else None for rank in before]
-    if not all(fit and len(fit.epochs) >= EPOCHS and fit.epochs[-1].saved is not None for fit in fits):
-        return Untold(seen="the first training does not get to its end (3 ranks).")
-    if len(after) != len(before) or not after:
-        return Unclear(seen="the program was not started a second time.")
-    return after
+# --- Where a restart resumes ------------------------------------------------------------------------------------------
+
+
+def _not_resumed(runs: HorovodRuns) -> Finding | None:
+    """Return why there is no second run to look at."""
+    for rank in runs.clusters.get(FIRST["resumed"], []):
+        epochs = rank.facts.fits[0].epochs if rank.facts.fits else []
+        if len(epochs) < EPOCHS or epochs[-1].saved is None:
+            return cut_short(rank)
+    return None if runs.reserved.get("resumed") else not_run(RESUMED[-1].description)
+
+
+def _idle(ranks: list[HorovodRank]) -> Finding | None:
+    """Return which of these ranks does not reach training."""
+    idle = next((rank for rank in ranks if not rank.facts.fits), None)
+    return Untold(seen=f"{idle.where} does not reach training", line=idle.error_line) if idle else None
+
+
+@part.check(
+    10,
+    points=2,
+    asks=("Let rank 0 alone look for the newest checkpoint",),
+    look_at=("initial_epoch", "fit"),
+    hint="Rank 0 compares the numbers in the names and sends the highest by broadcast_object. All ranks give it to "
+    "model.fit as initial_epoch.",
+)
+def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Started again, all ranks resume after the epoch of rank 0's newest checkpoint."""
+    if stop := _not_resumed(runs):
+        return stop
+    after = runs.reserved["resumed"]
+    # The end of a rank that fails by itself stops the others at any time.
+    if stop := _idle([rank for rank in after if rank.error and not is_aftermath(rank)]):
+        return stop
+    # A program that counts its checkpoints, or keeps the number elsewhere, does not see copies.
+    newest, original, named = _newest(runs)
+    began = {rank.number: rank.facts.fits[0].initial_epoch for rank in after if rank.facts.fits}
+    wrong = [epoch for epoch in began.values() if epoch not in (newest, original)]
+    if not wrong and len({*began.values()}) < 2:
+        return _idle(after)
+    fit = next((rank.facts.lines["fit"] for rank in after if "fit" in rank.facts.lines), None)
+    begins = listed([f"epoch {epoch + 1} on rank {number}" for number, epoch in began.items()])
+    hint = ""
+    if named != original:
+        hint = f"At first, the checkpoint after epoch {original} is called {CHECKPOINT}{named}. "
+    elif newest == NEWEST and {*began.values()} == {NEWEST - 1}:
+        hint = f"As text, {NEWEST - 1} sorts after {NEWEST}; and the file written last need not be the newest. "
+    if NEWEST + 1 in wrong:
+        hint += f"Rank 1's host has a file of that name, {CHECKPOINT}{NEWEST + 1}.h5, of another run."
+    return Finding(
+        seen=f"Started again, training begins with {begins}. Rank 0's newest checkpoint is that after epoch {newest}",
+        expected=f"epoch {newest + 1} on every rank",
+        hint=hint.strip(),
+        line=None if source.keyword("initial_epoch", fit) else fit,
+    )
 
 
 def _newest(runs: HorovodRuns) -> tuple[int, int, int]:
@@ -260,16 +194,41 @@ def _newest(runs: HorovodRuns) -> tuple[int, int, int]:
     return EPOCHS, EPOCHS, EPOCHS
 
 
-def _line_of_epoch(after: list[HorovodRank], source: Source) -> int | None:
-    """Return the line where model.fit is given its first epoch, or where that comes from; that of model.fit if none."""
-    fit = next((rank.facts.lines["fit"] for rank in after if "fit" in rank.facts.lines), None)
-    given = source.keyword("initial_epoch", fit)
-    if given is None:
-        return fit
-    return (source.line_of(given.id) if isinstance(given, ast.Name) else None) or given.lineno
+@part.check(
+    10,
+    points=2,
+    asks=("the weights and the optimizer of the checkpoint",),
+    look_at=SETTERS,
+    needs=(goes_on,),
+    hint="model.save keeps weights and optimizer; hvd.load_model restores both. Use the model that it returns.",
+)
+def state_restored(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Started again, rank 0 has the weights and the optimizer that it ended with."""
+    if stop := _not_resumed(runs) or _idle(runs.reserved["resumed"][:1]):
+        return stop
+    before, after = runs.clusters[FIRST["resumed"]][0], runs.reserved["resumed"][0]
+    end, begin = before.facts.fits[0].end, after.facts.fits[0].begin
+    right = expected.clusters[FIRST["resumed"]][0].facts.fits[0].end
+    if end is None or right is None:
+        return cut_short(before)
+    if not close(end.weights, begin.weights, right.weights):
+        return Finding(
+            seen=f"{after.where} begins with other weights than those of its newest checkpoint",
+            expected="the weights with which the last epoch ended",
+        )
+    if right.statistics and not close(end.statistics, begin.statistics, right.statistics):
+        return Finding(
+            seen=f"{after.where} has the trained weights of its newest checkpoint, but not the moving means and "
+            "variances of its batch normalisations",
+            expected="the whole model",
+        )
+    if lost := _lost(end, begin, right):
+        seen = f"{after.where} has the weights of its newest checkpoint, but {lost}"
+        return Finding(seen=seen, expected="the optimizer as it was")
+    return None
 
 
-def _lost(end: State, begin: State, right: State) -> str | None:
+def _lost(end: State, begin: State, right: State) -> str:
     """Say what of the optimizer is not as it was."""
     lost = []
     if end.iterations != begin.iterations:
@@ -279,61 +238,53 @@ def _lost(end: State, begin: State, right: State) -> str | None:
     return ", and ".join(lost)
 
 
-def _ended(after: list[HorovodRank], source: Source) -> Finding | None:
-    """Return why the second run does not run to its end, if it does not: the first error that no other rank caused."""
-    line = source.line_of(*SETTERS)
-    for rank in sorted(after, key=lambda rank: bool(rank.causes & {"shut down", "connection"})):
-        if rank.error:
-            has = ""
-            if rank.host and "no file" in rank.causes:
-                has = " Its host has no such file."
-            elif rank.host and rank.error_kind in ("OSError", "PermissionError"):
-                has = f" Its host has files of another run, up to {CHECKPOINT}{NEWEST + 1}.h5, and no checkpoint."
-            error = rank.error.rstrip(".")
-            if "shut down" in rank.causes:
-                error = "it waits in a collective for a rank that has ended already"
-            message = f"Started again, rank {rank.number} fails: {error}.{has}"
-            return Finding(
-                seen=f"{message} Expected: every rank resumes from rank 0's checkpoint.", line=rank.error_line or line
-            )
-    if any(rank.ended_for for rank in after):
-        places = ", ".join(f"rank {rank.number} {_place(rank)}" for rank in after)
-        message = f"Started again, the ranks never end: {places}. Expected: all of them load rank 0's checkpoint."
-        return Finding(seen=message, line=line)
-    for rank in after:
-        if rank.exit or not rank.facts.fits:
-            when = ("after" if rank.facts.fits[0].end else "in") if rank.facts.fits else "before"
-            message = f"Started again, rank {rank.number} ends with exit status {rank.exit}, {when} training."
-            return Finding(seen=f"{message} Expected: all ranks train on to the end.", line=line)
-    return None
+@part.check(
+    10,
+    points=1,
+    asks=("send its bytes to all ranks, and every rank load the model from them",),
+    look_at=SETTERS,
+    hint="broadcast_object sends the bytes of rank 0's file. Every rank writes them to a temporary file and gives its "
+    "name to hvd.load_model.",
+)
+def loaded_everywhere(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
+    """Started again, every rank loads rank 0's checkpoint, and the ranks train on alike to the end."""
+    if stop := _not_resumed(runs):
+        return stop
+    after, right = runs.reserved["resumed"], expected.clusters[FIRST["resumed"]][0].facts.fits[0]
+    if found := unfinished(after):
+        return replace(found, expected="every rank resumes from rank 0's checkpoint", hint=_on_its_host(after))
+    return _unlike(after, right)
 
 
-def _place(rank: HorovodRank) -> str:
-    waits = f"waits in {rank.collective}" if rank.collective else "is in no collective"
-    return waits if rank.ended_for else "has ended"
+def _on_its_host(after: list[HorovodRank]) -> str:
+    """Say what the first rank that fails finds on its host, if that is not rank 0's."""
+    failed = next((rank for rank in sorted(after, key=is_aftermath) if rank.error), after[0])
+    if failed.host and "no file" in failed.causes:
+        return "Its host has no such file."
+    if failed.host and failed.error_kind in ("OSError", "PermissionError"):
+        return f"Its host has files of another run, up to {CHECKPOINT}{NEWEST + 1}.h5, and no checkpoint."
+    return ""
 
 
-def _alike(after: list[HorovodRank], right: Fit, line: int | None) -> Finding | None:
-    """Whether all ranks begin alike, and stay so."""
-    fits = [rank.facts.fits[0] for rank in after]
-    for rank, fit in zip(after[1:], fits[1:], strict=True):
-        if fit.begin.variables != fits[0].begin.variables:
-            return Finding(
-                seen=f"Started again, the variables of rank {rank.number}'s optimizer have other names than those of rank "
-                "0's. Horovod matches them by name, so where training runs as a graph, the ranks deadlock. Expected: "
-                "the checkpoint loaded on every rank.",
-                line=line,
-            )
+def _unlike(after: list[HorovodRank], right: Fit) -> Finding | None:
+    """Whether a rank begins unlike rank 0, or becomes so."""
+    zero = after[0].facts.fits[0]
     scales = _states(right, right)[-1]
-    for number, (zero, *others) in enumerate(zip(*(_states(fit, fits[0]) for fit in fits), strict=False)):
-        for rank, other in zip(after[1:], others, strict=True):
-            for name, one, two, scale in zip(("weights", "momentum"), zero, other, scales, strict=True):
+    for rank in after[1:]:
+        fit = rank.facts.fits[0]
+        if fit.begin.variables != zero.begin.variables:
+            return Finding(
+                seen=f"The variables of the optimizer have other names on {rank.where} than on rank 0. Horovod matches "
+                "them by name, so where training runs as a graph, the ranks deadlock",
+                expected="the checkpoint loaded on every rank",
+            )
+        for number, states in enumerate(zip(_states(zero, zero), _states(fit, zero), strict=False)):
+            for name, one, two, scale in zip(("weights", "momentum"), *states, scales, strict=True):
                 if one is not None and two is not None and not close(one, two, scale):
                     when = f"after batch {number}" if number else "at the start"
                     return Finding(
-                        seen=f"Started again, rank {rank.number}'s {name} {when} differ from rank 0's. Expected: the "
-                        "checkpoint on every rank, and gradients that are averaged as before.",
-                        line=line,
+                        seen=f"The {name} of {rank.where} differ from rank 0's {when}",
+                        expected="the checkpoint on every rank, and gradients that are averaged as before",
                     )
     return None
 

@@ -1,77 +1,67 @@
-"""Made-up runs of imagenet_resnet50.py, in which each rank does all that is asked for up to step 11."""
+"""Made-up runs of a script that does all that is asked for, and what checks find once these are changed."""
 
-from course.steps import SOLUTIONS
-from grader.checks.production.imagenet_resnet50 import EPOCHS, NEWEST, WARMUP_EPOCHS
-from grader.terms.facts import Batch, Disk, Epoch, Files, Fit, HorovodFacts, State
-from grader.terms.job import BASE_LR
-from grader.reading import parsing
-from grader.terms.runs import Rank, Runs
-from tests.grader.checks.made_up_witness import next_to_witness
+from collections.abc import Callable
+from dataclasses import dataclass
 
-SOURCE = parsing.read((SOLUTIONS / "imagenet_resnet50_after_step_11.py").read_text())
-SIZES = {"two-hosts": 2, "three-ranks": 3}
-STEPS = 4
-LATER = {"29": 1.0, "30": 0.1, "60": 0.01, "80": 0.001}
+from msgspec.structs import replace
+
+from grader.checks import CHECKS
+from grader.reading.parsing import Source
+from grader.terms.findings import Finding, Untold
+from grader.terms.runs import Runs
 
 
-def line(text: str) -> int:
-    """Return the number of the solution's first line with this text."""
-    return next(number for number, own in enumerate(SOURCE.text.splitlines(), 1) if text in own)
+def find(judge, runs, expected, source):
+    """Return what the function of a check finds, with the line that a report has; None if the check is passed."""
+    finding = judge(runs, expected, source)
+    check = next(check for check in CHECKS if check.judge is judge)
+    return finding and replace(finding, line=check.decide(finding, source).line)
 
 
-def state(value=1.0, iterations=8, slots=2.0, names="m"):
-    return State([value, 2 * value], [slots, -slots], iterations, [names])
+@dataclass(frozen=True)
+class MadeUp:
+    """A script that does all that is asked for."""
+
+    solved: Callable[[], Runs]  # makes its runs, which are the solution's, too
+    source: Source
+
+    def find(self, judge, *changes, source=None):
+        """Return what the function of a check finds in changed runs; a change is a function of them, or a tuple."""
+        runs = self.solved()
+        for change in changes:
+            for each in change if isinstance(change, tuple) else (change,):
+                each(runs)
+        return find(judge, runs, self.solved(), source or self.source)
+
+    def fails(self, judge, change, line, message):
+        """Assert that a check fails after a change, with this line, and with these words in its message."""
+        found = self.find(judge, change)
+        assert type(found) is Finding and message in found.message, found
+        assert found.line == line
+
+    def is_not_checked(self, judge, change, message):
+        """Assert that a check says after a change that the runs do not show what is asked for, and why not."""
+        found = self.find(judge, change)
+        assert type(found) is Untold and message in found.message, found
 
 
-def rank_of(number, size, first, epochs, warmup, begin, described):
-    """Return a rank that did all that is asked for."""
-    rates = [BASE_LR * (1 + (size - 1) * min(1, (step + 1) / warmup / STEPS)) for step in range(epochs * STEPS)]
-    if first:
-        rates = [BASE_LR * size] * epochs * STEPS
-    fit = Fit(
-        verbose=0,
-        optimizer={"kind": "SGD"},
-        callbacks=[],
-        loss_weights=[],
-        steps_per_epoch=STEPS,
-        log_dirs=[],
-        weights_built=[1.0],
-        initial_epoch=first,
-        begin=begin,
-        batches=[Batch(each, [1.0], [1.0], [1.0], [float(step)], [1.0]) for step, each in enumerate(rates, 1)],
-        epochs=[Epoch(STEPS, 1, {"loss": 1.0}, [f"{first + epoch}-{number}"], []) for epoch in range(epochs)],
-        end=state(),
-        schedule={epoch: share * BASE_LR * size for epoch, share in LATER.items()},
-    )
-    for epoch in range(epochs):
-        fit.epochs[epoch].saved = [] if number else [f"checkpoint-{first + epoch + 1}.h5"]
-    fit.renamed = [] if number else [f"checkpoint-{first + epoch + 1}.h5" for epoch in range(epochs)]
-    fit.wrote = [] if number else [f"checkpoint-{first + epoch + 1}.partial" for epoch in range(epochs)]
-    left = Disk({} if number else {f"left/checkpoint-{epoch}.h5": 10 for epoch in range(1, epochs + 1)})
-    files = Files(0, 0, 0, 0, 0, [])
-    facts = HorovodFacts(order=["trained"], lines={"fit": line("model.fit(")}, fits=[fit], files=files)
-    return Rank(number, number, f"Rank {number}", described, 0, None, "", "", "", facts, reported=True, left=left)
+def rows(by_check):
+    """Return rows for a test's parameters: each check with each of its own values."""
+    return [(check, *row) for check, own in by_check.items() for row in own]
 
 
-def all_right() -> Runs:
-    """Runs of a script that does all that is asked for."""
-    clusters = {
-        name: [
-            rank_of(number, size, 0, EPOCHS, WARMUP_EPOCHS[name], state(0.0, 0, 0.0), name) for number in range(size)
-        ]
-        for name, size in SIZES.items()
-    }
-    again = [rank_of(number, 3, NEWEST, 1, 1, state(), "three-ranks") for number in range(3)]
-    rates = [[BASE_LR * (1 + (step + 1) / STEPS) for step in range(STEPS)]]
-    return next_to_witness(Runs(clusters, {"resumed": again}, traffic=1000), rates)
+def of(cluster, *numbers, **values):
+    """Return a change of some ranks of a cluster, or of all.
 
+    Values are set where a rank has a field of that name: in what was seen of it, in its facts, in its files or in its
+    first training.
+    """
 
-def fits(runs, name="two-hosts"):
-    """Return what each rank says of model.fit."""
-    return [rank.facts.fits[0] for rank in (runs.clusters | runs.reserved)[name]]
+    def change(runs):
+        ranks = (runs.clusters | runs.reserved)[cluster]
+        for rank in [ranks[number] for number in numbers] or ranks:
+            for name, value in values.items():
+                holders = rank, rank.facts, getattr(rank.facts, "files", None), *getattr(rank.facts, "fits", [])[:1]
+                setattr(next(each for each in holders if hasattr(each, name)), name, value)
 
-
-def set_rates(runs, name, rates, rank=0):
-    """Replace a rank's learning rates, batch by batch."""
-    for batch, value in zip(fits(runs, name)[rank].batches, rates, strict=False):
-        batch.rate = value
+    return change

@@ -2,11 +2,11 @@
 
 import itertools
 
-from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
-from grader.terms.job import BATCH
 from grader.reading import parsing
+from grader.terms.clusters import BATCH
+from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State
 from grader.terms.runs import Rank, Runs
-from tests.grader.checks.made_up_witness import next_to_witness
+from tests.grader.checks.made_up import MadeUp
 
 SCRIPT = parsing.read(
     "hvd.init()\n"
@@ -15,6 +15,7 @@ SCRIPT = parsing.read(
     "verbose = 1\n"
     "callbacks = [BroadcastGlobalVariablesCallback(0), MetricAverageCallback(), StopAtAccuracy(), TensorBoard()]\n"
     "model.fit(\n    steps_per_epoch=4,\n    validation_steps=9,\n    callbacks=callbacks,\n)\n"
+    "validation_data = test.flow()\n"
 )
 ORDER = ["init", "model", "fit"]
 WHERE = "2 ranks on one host"
@@ -79,4 +80,22 @@ def rank(number, fits=None, order=ORDER, gpus=None, growth=None, lines=None, **s
 
 def runs(*ranks, gpus=True):
     """Return the runs of these ranks; where there are no GPUs, of a cluster in which the solution sees none."""
-    return next_to_witness(Runs({"one-host" if gpus else "three-ranks": list(ranks)}, traffic=1000))
+    return Runs({"one-host" if gpus else "three-ranks": list(ranks)}, traffic=1000)
+
+
+HOROVOD = MadeUp(lambda: runs(rank(0), rank(1)), SCRIPT)
+
+
+def first(**values):
+    """Return a change of rank 0, which is as the solution's but for what is given."""
+    return lambda runs: runs.clusters["one-host"].__setitem__(0, rank(0, **values))
+
+
+def second(**values):
+    """Return the same change of rank 1."""
+    return lambda runs: runs.clusters["one-host"].__setitem__(1, rank(1, **values))
+
+
+def fitted(**values):
+    """Return a change of what rank 1 says of model.fit."""
+    return second(fits=[fit(**values)])

@@ -1,8 +1,9 @@
 """Made-up runs of step 8: those of a script that does all that is asked for, and changes of them."""
 
-from grader.terms.facts import Batch, Disk, Error, Files, Fit, HorovodFacts, State
 from grader.reading import parsing
+from grader.terms.facts import Batch, Disk, Error, Files, Fit, HorovodFacts, State
 from grader.terms.runs import Rank, Runs
+from tests.grader.checks.made_up import MadeUp
 
 IMAGES = 20
 SOURCE = parsing.read(
@@ -75,16 +76,7 @@ def solved():
     return Runs(made, {"unreached": where_unreached})
 
 
-def of_rank(name, *numbers, **values):
-    """Return a change of what was seen of ranks of a cluster, of their facts, or of their files."""
-
-    def change(runs):
-        for rank in (runs.clusters[name][number] for number in numbers):
-            for key, value in values.items():
-                of = next(each for each in (rank, rank.facts, rank.facts.files) if hasattr(each, key))
-                setattr(of, key, value)
-
-    return change
+STAGING = MadeUp(solved, SOURCE)
 
 
 def unreached(*numbers, **ending):

@@ -46,7 +46,6 @@ def worker(number, size=2, start=0, epochs=2):
     folder = "/disk/left" if number == 0 else f"/tmp/thrown-away-{number}"
     fit = TaskFit(
         strategy=STRATEGY,
-        replicas=size,
         callbacks=[
             Writer("ModelCheckpoint", f"{folder}/checkpoints/after-{{epoch}}"),
             Writer("BackupAndRestore", "/disk/left/backup"),

@@ -4,11 +4,12 @@ import pytest
 
 from grader.checks import capstone_3
 from grader.checks.capstone_3 import LEARNING_ALONE, LEARNING_SERVED, LEARNING_TOGETHER, MARGIN
-from grader.checks.learning import MEASURES
 from grader.checks.part import Part
-from grader.terms.facts import Progress, TaskFacts, TaskFit
 from grader.reading import parsing
+from grader.terms.facts import Progress, TaskFacts, TaskFit
+from grader.terms.findings import Untold
 from grader.terms.runs import Rank, Runs
+from tests.grader.checks.judged import find
 
 SCRIPT = parsing.read("model.fit(steps_per_epoch=5)\nSGD(0.1)\n")
 STEPS, EPOCHS = 100, 3
@@ -16,8 +17,7 @@ STEPS, EPOCHS = 100, 3
 
 def trained(cluster, processes, accuracy=0.58, steps=STEPS, epochs=EPOCHS):
     """Return processes that train for so many steps each, and in the end measure this accuracy."""
-    fit = TaskFit("", 1, [], steps, [], [], epochs=[steps] * epochs, end=Progress([1.0], steps))
-    fit.measure = min(MEASURES)
+    fit = TaskFit("", [], steps, [], [], epochs=[steps] * epochs, end=Progress([1.0], steps))
     fit.accuracies = [0.1] * (epochs - 1) + [accuracy]
     facts = TaskFacts(fits=[fit])
     return [
@@ -32,7 +32,7 @@ def judged(workers=None, coordinator=None):
     coordinator = trained(LEARNING_SERVED, 1) if coordinator is None else coordinator
     runs = Runs({}, {LEARNING_TOGETHER.name: workers, LEARNING_SERVED.name: coordinator})
     expected = Runs({}, {LEARNING_ALONE.name: trained(LEARNING_ALONE, 1)})
-    return [check(runs, expected, SCRIPT) for check in (capstone_3.no_more_images, capstone_3.accuracy)]
+    return [find(check, runs, expected, SCRIPT) for check in (capstone_3.no_more_images, capstone_3.accuracy)]
 
 
 def test_as_many_images_and_as_good_an_accuracy_pass():
@@ -65,14 +65,17 @@ def test_a_coordinator_that_learns_less_by_more_than_chance_fails(less, passes):
 def test_a_training_that_takes_too_long_is_said_to():
     workers = trained(LEARNING_TOGETHER, 2, steps=STEPS // 2)
     workers[1].ended_for = "time"
-    assert "Task 1 (2 workers, on images of the course) was ended: on all clusters" in judged(workers)[0].message
+    assert (
+        "Task 1 (2 workers, on images of the course) does not end: it was ended at the time"
+        in judged(workers)[0].message
+    )
 
 
 def test_no_validation_shows_no_accuracy():
     workers = trained(LEARNING_TOGETHER, 2, steps=STEPS // 2)
     for rank in workers:
         rank.facts.fits[0].accuracies = []
-    assert judged(workers)[1].untold
+    assert isinstance(judged(workers)[1], Untold)
 
 
 def test_workers_that_may_fail_of_what_else_they_do_are_not_asked_for_their_images():
@@ -84,7 +87,7 @@ def test_workers_that_may_fail_of_what_else_they_do_are_not_asked_for_their_imag
 
 def test_an_adopted_check_sees_the_clusters_that_it_is_about_and_needs_what_it_is_told_and_what_is_adopted():
     seen = []
-    lesson, capstone = Part("lesson.py", "", TaskFacts), Part("capstone.py", "", TaskFacts)
+    lesson, capstone = Part("lesson.py", TaskFacts), Part("capstone.py", TaskFacts)
 
     @lesson.check(13, hint="")
     def left_out(runs, expected, source):
@@ -109,5 +112,9 @@ def test_an_adopted_check_sees_the_clusters_that_it_is_about_and_needs_what_it_i
     one_of.judge(Runs({"two": [], "served": []}, {"killed": []}), Runs({"two": [], "served": []}), SCRIPT)
     assert seen == [({"two"}, {"killed"}, {"two"})]
     ended_before = one_of.judge(Runs({"served": []}), Runs({"two": [], "served": []}), SCRIPT)
-    assert ended_before.untold and "was not run on this kind of cluster" in ended_before.message and len(seen) == 1
+    assert (
+        isinstance(ended_before, Untold)
+        and "before it ran on this kind of cluster" in ended_before.message
+        and len(seen) == 1
+    )
     assert one_of.needs == () and other.needs == (own, one_of.judge) and one_of.judge.__name__ == "first"

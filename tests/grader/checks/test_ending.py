@@ -102,7 +102,8 @@ def test_two_processes_that_do_one_task_are_not_named():
     taken = crashed(0, "TaskError: worker 0 is already running here", causes={"task taken"})
     found = judged(taken, rank(1))
     assert found.status == "failed" and found.message == (
-        "Two processes do the same task of the cluster: each has an index of its own, and TF_CONFIG has it."
+        "Two processes do the same task of the cluster. "
+        "Expected: each process has an index of its own, which TF_CONFIG gives."
     )
 
 

@@ -5,125 +5,107 @@ import pytest
 from course.internal.stalls import GRADIENTS, METRICS, VARIABLES
 from grader.checks.horovod import epochs, ranks, updates
 from grader.checks.horovod.fashion_mnist import COUNTED, SHORT_OF_GPUS, VAL_BATCH
-from grader.terms.facts import ARGUMENTS, Error
 from grader.reading import parsing
+from grader.terms.facts import ARGUMENTS, Error
 from grader.terms.runs import Runs
+from tests.grader.checks.made_up import find, rows
 from tests.grader.checks.made_up_horovod import (
     BROADCAST,
     ERROR,
     GRADIENT,
+    HOROVOD,
     METRIC,
     SCRIPT,
     WHERE,
     batch,
     epoch,
+    first,
     fit,
+    fitted,
     rank,
     runs,
+    second,
 )
 
-RIGHT = runs(rank(0), rank(1))
+RIGHT = HOROVOD.solved()
 BLIND = runs(rank(0, gpus=[]), rank(1, gpus=[]), gpus=False)
+DEPRECATED = "WARNING:tensorflow:From a.py: f is deprecated.\nInstructions for updating:\nUse g\nloss"
 
 
-@pytest.mark.parametrize(
-    ("check", "other", "message", "line"),
-    [
-        (ranks.initialised, rank(1, order=["model"]), "never initialises Horovod, so it knows of no other rank", 1),
-        (
-            ranks.initialised,
-            rank(1, order=["model"], **ERROR),
-            "never initialises Horovod, so it knows of no other rank",
-            1,
-        ),
-        (
-            ranks.initialised,
-            rank(1, order=["model", "init"], lines={"init": 3}),
-            "initialises Horovod only after the model is built. Expected: before",
-            3,
-        ),
-        (ranks.pinned, rank(1, gpus=[0, 1]), "can see GPUs 0, 1. Expected: GPU 1, by its local rank", 2),
-        (ranks.pinned, rank(1, gpus=[]), "can see no GPU. Expected: GPU 1", 2),
-        (ranks.memory_grows, rank(1, growth=[]), "takes all memory of GPU 1 at once. Expected: memory growth", 3),
-        (ranks.memory_grows, rank(1, growth=[0]), "takes all memory of GPU 1 at once", 3),
-        (
-            ranks.others_are_silent,
-            rank(1, stdout="Epoch 1/3 7.5s"),
-            "prints too: “Epoch #/# #s”. Expected: rank 0 alone",
-            None,
-        ),
-        (ranks.others_are_silent, rank(1, stderr="\nbatch 3"), "prints too: “batch #”. Expected: rank 0 alone", None),
-        (
-            ranks.others_are_silent,
-            rank(1, stderr="WARNING:tensorflow:From a.py: f is deprecated.\nInstructions for updating:\nUse g\nloss"),
-            "prints too: “loss”",
-            None,
-        ),
-        (ranks.others_are_silent, rank(1, stderr="  rank 1: loss 0.5"), "prints too: “rank #: loss #”", None),
-        (ranks.others_are_silent, rank(1, stderr="2026-11-23 12:00:00,123 loss"), "prints too", None),
-        (ranks.others_are_silent, rank(1, stderr="[loss"), "prints too: “[loss”", None),
-        (ranks.same_work, rank(1, fits=[fit(log_dirs=["logs/1"])]), "writes TensorBoard's logs, too", 5),
-        (ranks.same_work, rank(1, fits=[fit(steps=1)]), "has steps_per_epoch=1, and rank 0 4. Expected", 7),
-        (
-            ranks.same_work,
-            rank(1, fits=[fit(each=[epoch(), epoch()])]),
-            "trains for another number of epochs in model.fit: 2. Expected: 1, on all ranks.",
-            6,
-        ),
-        (ranks.same_work, rank(1, fits=[]), "ends without training. Expected: all ranks train", 6),
-        (
-            ranks.same_work,
-            rank(1, fits=[fit(callbacks=[])]),
-            "trains without StopAtAccuracy, which rank 0 has. Expected: on all ranks",
-            5,
-        ),
-        (ranks.same_work, rank(1, fits=[fit(each=[epoch(4, 0)])]), "never validates, and rank 0 does", 6),
-        (
-            epochs.training_steps,
-            rank(1, fits=[fit(each=[epoch(9)])]),
-            "takes 9 steps per epoch. Expected: 4, its share of the 8 batches",
-            7,
-        ),
-        (epochs.training_steps, rank(1, fits=[fit(each=[epoch(1)])]), "takes 1 step per epoch", 7),
-        (
-            epochs.training_steps,
-            rank(1, fits=[fit(steps=9)]),
-            "steps per epoch (2 ranks on one host): rank 0 takes 4, rank 1 takes 9. Expected: the same number",
-            7,
-        ),
-        (
-            epochs.validation_steps,
-            rank(1, fits=[fit(each=[epoch(4, 6)])]),
-            "takes 6 validation steps. Expected: 9, its share of the 18 batches of three passes",
-            8,
-        ),
-        (
-            epochs.mean_metrics,
-            rank(1, fits=[fit(each=[epoch(own=0.7)], reads=[(0, "StopAtAccuracy", "val_accuracy", 0.7)])]),
-            "the val_accuracy that StopAtAccuracy reads is its own. Expected: the mean of all ranks'",
-            5,
-        ),
-        (epochs.mean_metrics, rank(1, fits=[fit(reads=[])]), "no callback reads val_accuracy any more", 5),
-        (
-            epochs.mean_metrics,
-            rank(1, fits=[fit(each=[epoch(), epoch()])]),
-            "different numbers of epochs (2 ranks on one host): rank 0 after 1, rank 1 after 2. Expected: the same",
-            5,
-        ),
-        (updates.same_weights, rank(1, fits=[fit(batches=[batch([9.0])])]), "still starts from its own weights", 5),
+def of_images(count):
+    """Return an epoch of 4 steps into which so many images go."""
+    made = epoch()
+    made.images = (made.images + epoch(9).images)[:count]
+    return made
+
+
+def reading(value, own=0.5):
+    """Return a change of the accuracy that the callback reads on rank 1."""
+    return fitted(each=[epoch(own=own)], reads=[(0, "StopAtAccuracy", "val_accuracy", value)])
+
+
+SAME, TWO = [epoch()], [epoch(), epoch()]
+WRONG = {
+    ranks.initialised: [
+        (second(order=["model"]), 1, "never initialises Horovod, so it knows of no other rank"),
+        (second(order=["model"], **ERROR), 1, "never initialises Horovod, so it knows of no other rank"),
+        (second(order=["model", "init"], lines={"init": 3}), 3, "only after the model is built. Expected: before"),
     ],
-)
-def test_what_a_rank_did_is_said_with_what_was_expected_and_the_line(check, other, message, line):
-    assert check(RIGHT, RIGHT, SCRIPT) is None
-    found = check(runs(rank(0), other), RIGHT, SCRIPT)
-    assert message in found.message and found.line == line and not (found.untold or found.unclear)
-    assert "Rank 1 (2 ranks on one host)" in found.message or "rank 1" in found.message or "reads is" in found.message
+    ranks.pinned: [
+        (second(gpus=[0, 1]), 2, "can see GPUs 0 and 1. Expected: GPU 1, by its local rank"),
+        (second(gpus=[]), 2, "can see no GPU. Expected: GPU 1"),
+    ],
+    ranks.memory_grows: [
+        (second(growth=[]), 3, "takes all memory of GPU 1 at once. Expected: memory growth"),
+        (second(growth=[0]), 3, "takes all memory of GPU 1 at once"),
+    ],
+    ranks.rank_0_reports: [
+        (first(fits=[fit(0)], stdout=""), 4, "Rank 0 (2 ranks on one host) reports nothing. Expected: the progress"),
+    ],
+    ranks.others_are_silent: [
+        (second(stdout="Epoch 1/3 7.5s"), None, "prints too: “Epoch #/# #s”. Expected: rank 0 alone"),
+        (second(stderr="\nbatch 3"), None, "prints too: “batch #”. Expected: rank 0 alone"),
+        (second(stderr=DEPRECATED), None, "prints too: “loss”"),
+        (second(stderr="  rank 1: loss 0.5"), None, "prints too: “rank #: loss #”"),
+        (second(stderr="2026-11-23 12:00:00,123 loss"), None, "prints too"),
+        (second(stderr="[loss"), None, "prints too: “[loss”"),
+    ],
+    ranks.same_work: [
+        (fitted(log_dirs=["logs/1"]), 5, "writes TensorBoard's logs, too"),
+        (fitted(steps=1), 7, "has steps_per_epoch=1, and rank 0 4. Expected"),
+        (fitted(each=TWO), 6, "trains for 2 epochs, and rank 0 for 1. Expected: 1, on all ranks."),
+        (second(fits=[]), 6, "ends without training. Expected: all ranks train"),
+        (fitted(callbacks=[]), 5, "trains without StopAtAccuracy, which rank 0 has. Expected: on all ranks"),
+        (fitted(each=[epoch(4, 0)]), 11, "never validates, and rank 0 does"),
+    ],
+    updates.same_weights: [
+        (fitted(batches=[batch([9.0])]), 5, "still starts from its own weights"),
+    ],
+    epochs.training_steps: [
+        (fitted(each=[epoch(9)]), 7, "takes 9 steps per epoch. Expected: 4, its share of the 8 batches"),
+        (fitted(each=[epoch(1)]), 7, "takes 1 step per epoch"),
+        (fitted(steps=9), 7, "rank 0 takes 4, rank 1 takes 9. Expected: the same number"),
+        (fitted(each=[of_images(2)]), 7, "trains on 2 images, in 4 steps. Expected: 8, its share of one pass over"),
+        (fitted(each=[of_images(20)]), 7, "trains on 20 images, in 4 steps. Expected: 8, its share of one pass over"),
+        (fitted(each=[epoch(), of_images(2)]), 7, "Rank 1 (2 ranks on one host), in epoch 2, trains on 2 images, in 4"),
+        ((first(fits=[fit(1, SAME)]), fitted(each=SAME)), 11, "All ranks train on the same 8 images (2 ranks on one"),
+    ],
+    epochs.validation_steps: [
+        (fitted(each=[epoch(4, 6)]), 8, "takes 6 validation steps. Expected: 9, its share of the 18 batches of three"),
+    ],
+    epochs.mean_metrics: [
+        (reading(0.7, own=0.7), 5, "the val_accuracy that StopAtAccuracy reads is its own. Expected: the mean of all"),
+        (reading(0.9), 5, "the val_accuracy that StopAtAccuracy reads is neither its own nor the mean."),
+        (fitted(reads=[]), 5, "no callback reads val_accuracy any more"),
+        (fitted(each=TWO), 5, "different numbers of epochs (2 ranks on one host): rank 0 after 1, rank 1 after 2."),
+        ((first(fits=[fit(1, TWO)]), fitted(each=TWO)), 5, "The ranks stop after 2 epochs (2 ranks on one host)."),
+    ],
+}  # fmt: skip
 
 
-def test_rank_0_that_reports_nothing_is_named():
-    found = ranks.rank_0_reports(runs(rank(0, [fit(0)], stdout=""), rank(1)), RIGHT, SCRIPT)
-    assert found.message.startswith("Rank 0 (2 ranks on one host) reports nothing. Expected: the progress of training")
-    assert found.line == 4
+@pytest.mark.parametrize(("check", "change", "line", "message"), rows(WRONG))
+def test_what_a_rank_did_is_said_with_what_was_expected_and_the_line(check, change, line, message):
+    HOROVOD.fails(check, change, line, message)
 
 
 def test_a_program_that_fails_without_gpus_alone_fails_that_check():
@@ -136,7 +118,7 @@ def test_a_program_that_fails_without_gpus_alone_fails_that_check():
         "builds no model: ValueError: odd. Expected: the program runs there as it does on hosts with GPUs"
         in found.message
     )
-    assert (found.line, found.explains, found.untold) == (3, True, False)
+    assert (found.line, found.explains) == (3, True)
 
 
 SHORT = {"cluster": SHORT_OF_GPUS.description}
@@ -190,7 +172,7 @@ def test_one_rank_that_says_that_there_are_too_few_gpus_is_enough(refused):
         (ended(1, "AssertionError", "", 2), "Rank 1 ({}) fails: AssertionError: . Expected", 2),
         (ended(1, "SystemExit", "1", 3), "Rank 1 ({}) fails: SystemExit: 1.", 3),
         (rank(1, [], ["init"], [], ended_for="stall"), "Rank 1 ({}) does not end.", 6),
-        (rank(1, [], ["init"], [], exit=3), "Rank 1 ({}) ends with exit status 3 and no message.", None),
+        (rank(1, [], ["init"], [], exit=3), "Rank 1 ({}) ends with exit status 3 and no message.", 6),
         (
             rank(1, [], ["init"], [], stdout="too few", lines={"exit": 5}),
             "Rank 1 ({}) ends with exit status 0, as after success.",
@@ -199,8 +181,8 @@ def test_one_rank_that_says_that_there_are_too_few_gpus_is_enough(refused):
     ],
 )
 def test_ranks_that_are_too_many_for_a_host_s_gpus_have_to_say_so(other, message, line):
-    found = ranks.enough_gpus(short(rank(0), other), RIGHT, GUARDED)
-    assert found.message.startswith(message.format(SHORT["cluster"])) and found.line == line and not found.untold
+    found = find(ranks.enough_gpus, short(rank(0), other), RIGHT, GUARDED)
+    assert found.message.startswith(message.format(SHORT["cluster"])) and found.line == line
     assert found.message.endswith("Expected: an error with a message of its own, that the host has too few GPUs.")
 
 
@@ -221,12 +203,12 @@ def test_a_program_that_ends_everywhere_shows_nothing_of_its_gpus():
     blind = [ended(number, "SystemExit", "odd", 3, cluster="2 ranks without GPUs") for number in range(2)]
     mine.clusters = {"one-host": everywhere, "three-ranks": blind}
     found = ranks.enough_gpus(mine, Runs(RIGHT.clusters | BLIND.clusters), GUARDED)
-    assert found.untold and "ends before it is known how many GPUs there are" in found.message
+    assert found.message.startswith("Not checked") and "before it knows how many GPUs there are" in found.message
 
 
 def test_a_program_that_is_ended_before_shows_nothing_of_too_few_gpus():
     found = ranks.enough_gpus(RIGHT, RIGHT, GUARDED)
-    assert found.untold and found.message.startswith("Not run on 3 ranks on one host with 2 GPUs, since")
+    assert found.message == "Not checked: the program had to be ended before it ran on 3 ranks on one host with 2 GPUs."
 
 
 def test_a_gpu_that_a_host_does_not_have_is_a_wrong_choice():
@@ -237,8 +219,6 @@ def test_a_gpu_that_a_host_does_not_have_is_a_wrong_choice():
         "Expected: it takes GPU 1, by its local rank."
     )
     assert (found.line, found.explains) == (6, True)
-    elsewhere = runs(rank(0), ended(1, "IndexError", "list index out of range", 1))
-    assert ranks.pinned(elsewhere, RIGHT, SCRIPT).untold
 
 
 def stuck(number, collective, **others):
@@ -247,7 +227,7 @@ def stuck(number, collective, **others):
 
 def test_a_broadcast_that_one_rank_lacks_is_step_4_s():
     waiting = stuck(0, BROADCAST, batches=[batch(None)])
-    found = updates.same_weights(runs(waiting, stuck(1, GRADIENT, batches=[batch()])), RIGHT, SCRIPT)
+    found = find(updates.same_weights, runs(waiting, stuck(1, GRADIENT, batches=[batch()])), RIGHT, SCRIPT)
     assert f"rank 0 waits in {VARIABLES}; rank 1 never joins it: it waits in {GRADIENTS}" in found.message
     assert (found.line, found.explains) == (5, True)
 
@@ -275,7 +255,7 @@ def test_a_share_of_no_steps_ends_the_program_and_is_step_5_s():
 
 def test_an_average_that_one_rank_lacks_is_step_6_s():
     waiting = stuck(0, METRIC, reads=[])
-    found = epochs.mean_metrics(runs(waiting, stuck(1, GRADIENT)), RIGHT, SCRIPT)
+    found = find(epochs.mean_metrics, runs(waiting, stuck(1, GRADIENT)), RIGHT, SCRIPT)
     assert f"rank 0 waits in {METRICS}; rank 1 never joins it: it waits in {GRADIENTS}" in found.message
     assert (found.line, found.explains) == (5, True)
 

@@ -2,18 +2,19 @@
 
 import pytest
 
-from grader.terms.findings import Finding, Part
-from grader.terms.facts import HorovodFacts
+from grader.checks.part import Part
 from grader.reading import parsing
+from grader.terms.facts import HorovodFacts
+from grader.terms.findings import Finding
 from grader.terms.runs import Rank, Runs
 
-part = Part("script.py", "", HorovodFacts)
+part = Part("script.py", HorovodFacts)
 
 
 @part.check(3, hint="")
 def first(runs, expected, source):
     """Gradients are averaged."""
-    return Finding("No.")
+    return Finding(seen="No", expected="yes")
 
 
 @part.check(3, hint="", needs=(first,))
@@ -36,7 +37,11 @@ def runs(reported=True):
     [
         (
             runs(),
-            ["No.", "Not checked until this passes: Gradients are averaged.", "Not checked until step 3 passes."],
+            [
+                "No. Expected: yes.",
+                "Not checked until this passes: Gradients are averaged.",
+                "Not checked until step 3 passes.",
+            ],
         ),
         (runs(reported=False), ["Not checked: the program does not run."] * 3),
         (Runs({}), ["Not checked: the program does not run."] * 3),

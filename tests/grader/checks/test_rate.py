@@ -7,143 +7,87 @@ import pytest
 from grader.checks import production
 from grader.checks.production import rate
 from grader.checks.production.imagenet_resnet50 import WARMUP_EPOCHS
-from grader.terms.job import BASE_LR
-from grader.terms.runs import Runs
-from tests.grader.checks.made_up import LATER, SIZES, SOURCE, STEPS, all_right, fits, line, set_rates
-
-
-@pytest.fixture
-def runs() -> Runs:
-    """Runs of a script that does all that is asked for."""
-    return all_right()
-
-
-@pytest.fixture
-def right() -> Runs:
-    """Runs of the solution."""
-    return all_right()
-
+from grader.terms.clusters import BASE_LR
+from tests.grader.checks.made_up import of, rows
+from tests.grader.checks.made_up_production import LATER, PRODUCTION, SIZES, STEPS, line, of_rates, solved
 
 ONE, TWO = BASE_LR, 2 * BASE_LR
 RISING = [ONE * (1 + (step + 1) / STEPS) for step in range(STEPS)]  # on two hosts, in the first epoch
+FULL_LR, SCHEDULE, WARM_UP = line("full_lr = "), line("def lr_schedule("), line("LearningRateWarmupCallback(")
 
 
-def test_the_rate_of_one_process_after_the_warm_up(runs, right):
-    set_rates(runs, "two-hosts", [ONE] * 8)
-    found = rate.full_rate(runs, right, SOURCE)
-    assert (
-        found.message
-        == "Rank 0 (two-hosts) trains at rate 0.01 after the warm-up, in epoch 2. Expected: 0.02, 2 times 0.01."
-    )
-    assert found.line == line("full_lr = ")
+def times(*factors, until_8):
+    """Return the learning rates of 8 steps: these multiples of one process's rate, and then the last one."""
+    return [ONE * factor for factor in (*factors, *[until_8] * (8 - len(factors)))]
 
 
-def test_the_schedules_line_where_the_warm_up_has_reached_the_full_rate(runs, right):
-    set_rates(runs, "two-hosts", [*RISING, *[ONE] * 4], rank=1)
-    found = rate.full_rate(runs, right, SOURCE)
-    assert found.message.startswith("Rank 1 (two-hosts)") and found.line == line("def lr_schedule(")
+LONGER = [ONE * (1 + (step + 1) / 20) for step in range(8)]
+WARM_UPS = [
+    times(0.5, 0.7, 0.9, until_8=1),
+    times(until_8=2),
+    times(*[1] * 4, until_8=2),
+    times(until_8=1),
+    times(1, 1.1, 1.8, until_8=2),
+    times(1, 1.2, 1.1, until_8=2),
+    times(1, 1.5, 2, 2.5, until_8=2),
+    times(1.5, until_8=2),
+    times(1, 1.1, 1.2, 1.3, until_8=2),
+    times(1, 1.1, 1.2, until_8=1.3),
+    LONGER,
+]
+WRONG = {
+    rate.full_rate: [
+        (of_rates("two-hosts", [ONE] * 8), FULL_LR, "at rate 0.01 after the warm-up, in epoch 2. Expected: 0.02"),
+        (of_rates("two-hosts", [*RISING, *[ONE] * 4], 1), SCHEDULE, "Rank 1 (two-hosts)"),
+    ],
+    rate.warm_up: [
+        (of_rates("two-hosts", rates), WARM_UP, ", ".join(f"{rate:g}" for rate in rates[:5])) for rates in WARM_UPS
+    ],
+    rate.schedule: [
+        (of("two-hosts", 1, schedule=dict.fromkeys(LATER, TWO)), SCHEDULE, "0.02 in epoch 31, as in epoch 30."),
+        (of_rates("resumed", RISING), SCHEDULE, "trains at a learning rate of 0.0125 in epoch 11. Expected: 0.03."),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("check", "change", "line", "message"), rows(WRONG))
+def test_what_is_wrong_is_said_with_its_line(check, change, line, message):
+    PRODUCTION.fails(check, change, line, message)
+    assert len(PRODUCTION.find(check, change).message) < 300
 
 
 @pytest.mark.parametrize(("loss", "found"), [(2.3, False), (2.3001, False), (None, False), (1.15, True), (4.6, True)])
-def test_a_loss_that_is_a_multiple_makes_each_step_as_long(runs, right, loss, found):
-    for rank in right.ranks():
-        rank.facts.fits[0].loss = 2.3
-    for rank in runs.ranks():
-        rank.facts.fits[0].loss = loss
-    scaled = rate.full_rate(runs, right, SOURCE)
+def test_a_loss_that_is_a_multiple_makes_each_step_as_long(loss, found):
+    runs, right = solved(), solved()
+    for ranks, value in ((right.ranks(), 2.3), (runs.ranks(), loss)):
+        for rank in ranks:
+            rank.facts.fits[0].loss = value
+    scaled = rate.full_rate(runs, right, PRODUCTION.source)
     assert bool(scaled) == found and (not found or f"{loss / 2.3:g} times the solution's" in scaled.message)
     assert not found or scaled.line == line("loss=")
 
 
-def test_a_longer_warm_up_is_not_taken_for_the_time_after_it(runs, right):
-    longer = [ONE * (1 + (step + 1) / 20) for step in range(8)]
-    set_rates(runs, "two-hosts", longer)
-    found = rate.full_rate(runs, right, SOURCE)
-    assert found.untold and "in epoch 2 the learning rate of Rank 0 (two-hosts) is still rising" in found.message
-    found = rate.warm_up(runs, right, SOURCE)
-    assert "the learning rate has reached 0.012 at the end of epoch 1." in found.message
-    assert "Expected: growth with every batch, from about 0.01 to 0.02 in 1 epoch, which is" in found.message
-
-
-@pytest.mark.parametrize(
-    ("rates", "words"),
-    [
-        (
-            [ONE / 2, ONE * 0.7, ONE * 0.9, ONE, *[ONE] * 4],
-            "begins with a learning rate of 0.005, less than that of one",
-        ),
-        ([TWO] * 8, "begins with a learning rate of 0.02."),
-        ([*[ONE] * 4, *[TWO] * 4], "the learning rate stays at 0.01 from batch 1 to batch 4."),
-        ([ONE] * 8, "the learning rate stays at 0.01 from batch 1 to batch 4."),
-        ([ONE, 1.1 * ONE, 1.8 * ONE, *[TWO] * 5], "the learning rate jumps from 0.011 to 0.018 in epoch 1."),
-        ([ONE, 1.2 * ONE, 1.1 * ONE, *[TWO] * 5], "the learning rate falls from 0.012 to 0.011 in epoch 1."),
-        ([ONE, 1.5 * ONE, 2 * ONE, 2.5 * ONE, *[TWO] * 4], "the learning rate reaches 0.025 in epoch 1."),
-        ([1.5 * ONE, *[TWO] * 7], "the learning rate is 0.02 in epoch 1 already."),
-        (
-            [ONE, 1.1 * ONE, 1.2 * ONE, 1.3 * ONE, *[TWO] * 4],
-            "the learning rate has reached 0.013 at the end of epoch 1, and then jumps to 0.02.",
-        ),
-        (
-            [ONE, 1.1 * ONE, 1.2 * ONE, 1.3 * ONE, *[1.3 * ONE] * 4],
-            "the learning rate has reached 0.013 at the end of epoch 1. Expected",
-        ),
-    ],
-)
-def test_warm_ups_that_are_none(runs, right, rates, words):
-    set_rates(runs, "two-hosts", rates)
-    found = rate.warm_up(runs, right, SOURCE)
-    assert found.message.startswith("Rank 0 (two-hosts)") and words in found.message, found.message
-    assert found.line == line("LearningRateWarmupCallback(") and len(found.message) < 300
-
-
-def test_curved_warm_ups_are_right(runs, right):
+def test_curved_warm_ups_are_right():
     for name, size in SIZES.items():
         count = STEPS * WARMUP_EPOCHS[name]
-        for begin, power in itertools.product((0, 1), (0.7, 1, 2)):
-            shares = [((step + begin) / count) ** power for step in range(count)]
-            set_rates(runs, name, [ONE * (1 + (size - 1) * share) for share in shares])
-            assert rate.warm_up(runs, right, SOURCE) is None
-        set_rates(runs, name, [ONE * size ** (step / count) for step in range(count)])
-        assert rate.warm_up(runs, right, SOURCE) is None
-
-
-def test_a_schedule_that_lowers_nothing(runs, right):
-    fits(runs, "two-hosts")[1].schedule = dict.fromkeys(LATER, TWO)
-    found = rate.schedule(runs, right, SOURCE)
-    assert found.message == (
-        "Rank 1 (two-hosts) would train at a learning rate of 0.02 in epoch 31, as in epoch 30. Expected: 0.002."
-    )
-    assert found.line == line("def lr_schedule(")
-
-
-def test_a_warm_up_that_begins_anew_after_a_restart(runs, right):
-    set_rates(runs, "resumed", RISING)
-    found = rate.schedule(runs, right, SOURCE)
-    assert found.message == (
-        "Started again, rank 0 trains at a learning rate of 0.0125 in epoch 11. Expected: 0.03. The warm-up is for the "
-        "first epochs."
-    )
-
-
-def test_a_crash_in_fit_is_not_taken_for_another_steps(runs, right):
-    for rank in runs.clusters["two-hosts"]:
-        rank.facts.fits[0].epochs, rank.facts.fits[0].batches, rank.facts.fits[0].schedule = [], [], {}
-        rank.facts.order = []
-        rank.error, rank.error_line = "AttributeError: 'float' object has no attribute 'dtype'", 9
-    outcomes, _ = production.part.compare(11, runs, right, SOURCE)
-    words = [outcome.message for outcome in outcomes if outcome.step == 11]
-    assert (
-        words
-        == [
-            "Not checked: Rank 0 (two-hosts) does not train to its end "
-            "(AttributeError: 'float' object has no attribute 'dtype')."
+        shares = [
+            [((step + begin) / count) ** power for step in range(count)]
+            for begin, power in itertools.product((0, 1), (0.7, 1, 2))
         ]
-        * 3
-    )
+        ways = [[ONE * (1 + (size - 1) * share) for share in own] for own in shares]
+        for rates in [*ways, [ONE * size ** (step / count) for step in range(count)]]:
+            assert PRODUCTION.find(rate.warm_up, of_rates(name, rates)) is None
 
 
-def test_callbacks_that_cannot_begin_a_later_epoch(runs, right):
-    fits(runs, "two-hosts")[1].schedule = {}
-    found = rate.schedule(runs, right, SOURCE)
-    assert found.unclear
-    assert found.message == "Not checked: Rank 1 (two-hosts) cannot begin epoch 30: its callbacks fail."
+def test_a_crash_in_fit_is_not_taken_for_another_steps():
+    runs = solved()
+    error = "AttributeError: 'float' object has no attribute 'dtype'"
+    of("two-hosts", epochs=[], batches=[], schedule={}, order=[], error=error, error_line=9)(runs)
+    outcomes, _ = production.part.compare(11, runs, solved(), PRODUCTION.source)
+    words = [outcome.message for outcome in outcomes if outcome.step == 11]
+    assert words == [f"Not checked: Rank 0 (two-hosts) does not train to its end ({error})."] * 3
+
+
+def test_callbacks_that_cannot_begin_a_later_epoch():
+    found = PRODUCTION.find(rate.schedule, of("two-hosts", 1, schedule={}))
+    assert found.message == "Needs manual review: Rank 1 (two-hosts) cannot begin epoch 30: its callbacks fail."

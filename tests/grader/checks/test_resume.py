@@ -3,282 +3,119 @@
 import pytest
 
 from grader.checks.production import resume
-from grader.checks.production.imagenet_resnet50 import EPOCHS, FIRST, NEWEST
-from grader.terms.facts import Disk
+from grader.checks.production.imagenet_resnet50 import EPOCHS, NEWEST
 from grader.reading import parsing
-from grader.terms.runs import Runs
-from tests.grader.checks.made_up import SOURCE, all_right, fits, line, state
+from grader.terms.facts import Disk
+from tests.grader.checks.made_up import of, rows
+from tests.grader.checks.made_up_production import PRODUCTION, SOURCE, line, of_epochs, state
+
+SAVES, LOADS, COUNTS = line("self.model.save("), line("hvd.load_model("), line("initial_epoch = broadcast_object")
+OTHER_WRITES = of("two-hosts", 1, wrote=["checkpoint-1.partial"])
+SHUT_DOWN, NO_FILE = {"causes": frozenset({"shut down"})}, {"causes": frozenset({"no file"})}
 
 
-@pytest.fixture
-def runs() -> Runs:
-    """Runs of a script that does all that is asked for."""
-    return all_right()
+def again(*numbers, **values):
+    """Return a change of ranks that were started again."""
+    return of("resumed", *numbers, **values)
 
 
-@pytest.fixture
-def right() -> Runs:
-    """Runs of the solution."""
-    return all_right()
+def begin(first, others):
+    """Return a change of the epochs that ranks begin with when they are started again."""
+    return again(0, initial_epoch=first), again(1, 2, initial_epoch=others)
 
 
-# --- Step 10: how checkpoints are written -----------------------------------------------------------------------------
+def stuck(runs):
+    for rank, collective in zip(runs.reserved["resumed"], ("broadcast “m”", ""), strict=False):
+        rank.ended_for, rank.collective = "stall", collective
 
 
-def test_an_epoch_that_is_not_saved(runs, right):
-    fits(runs)[0].epochs[0].saved = []
-    found = resume.saved_each_epoch(runs, right, SOURCE)
-    assert found.message == (
-        "Rank 0 (two-hosts) ends epoch 1 without a new file in --log-dir whose name begins with checkpoint-. "
-        "Expected: a checkpoint after every epoch."
-    )
-    assert found.line == line("self.model.save(")
+def drifts(runs):
+    runs.reserved["resumed"][1].facts.fits[0].batches[1].after = [9.0]
 
 
-def test_an_epoch_with_a_part_of_a_checkpoint(runs, right):
-    for epoch, size in zip(fits(runs)[0].epochs, (28, 90_000), strict=True):
-        epoch.size = size
-    found = resume.saved_each_epoch(runs, right, SOURCE)
-    assert found.message == (
-        "Rank 0 (two-hosts) ends epoch 1 with a checkpoint of 28 bytes, a part of what another one has. Expected: the "
-        "whole model."
-    )
+def without(name, error, **values):
+    """Return a change of a rank that fails before it trains."""
+    return again(1, fits=[], error=f"{name}: {error}", error_kind=name, **values)
 
 
-def test_an_epoch_that_did_not_end_is_not_told(runs, right):
-    fits(runs)[0].epochs[1].saved = None
-    found = resume.saved_each_epoch(runs, right, SOURCE)
-    assert found.untold and found.message == "Not checked: training does not get to the end of its epochs (two-hosts)."
+NO_CHECKPOINT = without("FileNotFoundError", "checkpoint-10.h5", error_line=7, **NO_FILE)
+WRONG = {
+    resume.saved_each_epoch: [
+        (of_epochs("two-hosts", 0, 0, saved=[]), SAVES, "Rank 0 (two-hosts) ends epoch 1 without a new file"),
+        (of_epochs("resumed", 0, 0, saved=[]), SAVES, "Rank 0 (started again) ends epoch 11 without a new"),
+    ],
+    resume.renamed: [
+        (of("two-hosts", 0, wrote=["checkpoint-2.h5"]), SAVES, "Rank 0 (two-hosts) writes checkpoint-2.h5 under"),
+    ],
+    resume.one_writer: [
+        (OTHER_WRITES, line("SaveCheckpoint())"), "Rank 1 (two-hosts) writes checkpoint-1.partial."),
+    ],
+    resume.goes_on: [
+        (begin(NEWEST, 0), COUNTS, "begins with epoch 11 on rank 0, epoch 1 on rank 1 and epoch 1 on rank 2"),
+        (begin(NEWEST, 0), COUNTS, "Rank 0's newest checkpoint is that after epoch 10. Expected: epoch 11"),
+        (begin(9, 9), COUNTS, "As text, 9 sorts after 10; and the file written last need not be the newest."),
+        (begin(NEWEST, NEWEST + 1), COUNTS, "Rank 1's host has a file of that name, checkpoint-11.h5, of another run."),
+        ((*begin(NEWEST, 0), without("Denied", "no", **SHUT_DOWN)), COUNTS, "newest checkpoint is that after"),
+    ],
+    resume.state_restored: [
+        (again(0, begin=state(5.0)), LOADS, "begins with other weights than those of its newest checkpoint."),
+        (again(0, begin=state(iterations=0)), LOADS, "but its optimizer counts 0 iterations in place of 8."),
+        (again(0, begin=state(slots=3.0)), LOADS, "newest checkpoint, but the optimizer's momentum is another one."),
+        (again(0, begin=state(iterations=0, slots=0.0)), LOADS, "in place of 8, and the optimizer's momentum is 0."),
+    ],
+    resume.loaded_everywhere: [
+        ((NO_CHECKPOINT, again(0, ended_for="others")), 7, "Rank 1 (started again) fails: FileNotFoundError"),
+        ((NO_CHECKPOINT, again(0, ended_for="others")), 7, "Its host has no such file."),
+        (without("OSError", "cannot open"), LOADS, "files of another run, up to checkpoint-11.h5, and no checkpoint."),
+        (stuck, LOADS, "rank 0 waits in broadcast “m”; rank 1 never reaches a collective; rank 2 has ended."),
+        (again(1, begin=state(names="m2")), LOADS, "have other names on Rank 1 (started again) than on rank 0"),
+        (again(1, begin=state(7.0)), LOADS, "The weights of Rank 1 (started again) differ from rank 0's at the start."),
+        (drifts, LOADS, "The weights of Rank 1 (started again) differ from rank 0's after batch 2."),
+        (again(0, error="shut down", error_line=8, **SHUT_DOWN), 8, "Rank 0 (started again) waits for ranks that have"),
+        (again(1, exit=3), LOADS, "Rank 1 (started again) ends with exit status 3."),
+    ],
+}  # fmt: skip
 
 
-def test_a_checkpoint_that_is_written_under_its_name(runs, right):
-    fits(runs)[0].wrote = ["checkpoint-2.h5"]
-    found = resume.renamed(runs, right, SOURCE)
-    assert found.message == (
-        "Rank 0 (two-hosts) writes checkpoint-2.h5 under this name: a kill in mid-write leaves a truncated file that "
-        "looks like a checkpoint. Expected: another name until the file is whole, then a rename."
-    )
-    assert found.line == line("self.model.save(")
+@pytest.mark.parametrize(("check", "change", "line", "message"), rows(WRONG))
+def test_what_is_wrong_is_said_with_its_line(check, change, line, message):
+    PRODUCTION.fails(check, change, line, message)
 
 
-def test_a_partial_file_that_stays_next_to_the_checkpoint_is_right(runs, right):
-    fits(runs)[0].epochs[1].saved = ["checkpoint-2.h5", "checkpoint-2.partial"]
-    assert resume.renamed(runs, right, SOURCE) is None
+NOT_SAVED = of_epochs("resumed", 0, 0, saved=[])
 
 
-def test_a_checkpoint_that_is_written_on_after_its_rename(runs, right):
-    fits(runs)[0].unfinished = ["checkpoint-2.h5"]
-    assert resume.renamed(runs, right, SOURCE).message.startswith(
-        "Rank 0 (two-hosts) still writes checkpoint-2.h5 after a rename to this name: a kill in between leaves a "
-    )
+@pytest.mark.parametrize(
+    ("check", "change"),
+    [
+        (resume.renamed, of_epochs("two-hosts", 0, 1, saved=["checkpoint-2.h5", "checkpoint-2.partial"])),
+        (resume.saved_each_epoch, (NOT_SAVED, again(0, error="ValueError: odd"))),
+        (resume.goes_on, begin(EPOCHS, EPOCHS)),  # it does not see the copies of checkpoints that are put there
+    ],
+)
+def test_what_is_right_passes(check, change):
+    assert PRODUCTION.find(check, change) is None
 
 
-def test_an_epoch_that_is_not_saved_after_a_restart(runs, right):
-    fits(runs, "resumed")[0].epochs[0].saved = []
-    found = resume.saved_each_epoch(runs, right, SOURCE)
-    assert found.message.startswith(f"Started again, rank 0 ends epoch {NEWEST + 1} without a new file")
-    runs.reserved["resumed"][0].error = "ValueError: odd"
-    assert resume.saved_each_epoch(runs, right, SOURCE) is None
-
-
-def test_another_rank_that_writes(runs, right):
-    fits(runs, "two-hosts")[1].wrote = ["checkpoint-1.partial"]
-    found = resume.one_writer(runs, right, SOURCE)
-    assert found.message == "Rank 1 (two-hosts) writes checkpoint-1.partial. Expected: rank 0 alone saves."
-    assert found.line == line("SaveCheckpoint())") and found.explains
-
-
-# --- Step 10: where a restart resumes ---------------------------------------------------------------------------------
-
-
-def begin(runs, *epochs):
-    for fit, epoch in zip(fits(runs, "resumed"), (*epochs, epochs[-1]), strict=True):
-        fit.initial_epoch = epoch
-
-
-def test_ranks_that_begin_with_different_epochs(runs, right):
-    begin(runs, NEWEST, 0)
-    found = resume.goes_on(runs, right, SOURCE)
-    assert found.message == (
-        "Started again, rank 0 begins with epoch 11 and rank 1 with epoch 1 and rank 2 with epoch 1. Rank 0's newest "
-        "checkpoint is that after epoch 10. Expected: epoch 11 on every rank."
-    )
-    assert found.line == line("initial_epoch = broadcast_object")
-
-
-def test_a_rank_that_fails_by_itself_stops_the_others_at_any_time(runs, right):
-    begin(runs, NEWEST, 0)
-    failing = runs.reserved["resumed"][1]
-    failing.facts.fits, failing.error = [], "PermissionDeniedError: checkpoint-11.h5"
-    found = resume.goes_on(runs, right, SOURCE)
-    assert found.untold and found.message == "Not checked: started again, rank 1 does not reach training."
-    failing.causes = frozenset({"shut down"})
-    assert not resume.goes_on(runs, right, SOURCE).untold
-
-
-def test_names_in_the_order_of_texts(runs, right):
-    begin(runs, 9, 9)
-    found = resume.goes_on(runs, right, SOURCE)
-    assert found.message.endswith("As text, 9 sorts after 10; and the file written last need not be it.")
+def test_a_rank_that_writes_as_well_explains_why_the_program_fails():
+    assert PRODUCTION.find(resume.one_writer, OTHER_WRITES).explains
 
 
 @pytest.mark.parametrize(
     ("begins", "repeated"), [(NEWEST, False), (EPOCHS, False), (NEWEST - 1, True), (EPOCHS - 1, True)]
 )
-def test_checkpoints_named_by_the_epochs_before_them(runs, right, begins, repeated):
-    for number, epoch in enumerate(fits(runs, "three-ranks")[0].epochs):
-        epoch.saved = [f"checkpoint-{number}.h5"]
-    runs.clusters["three-ranks"][0].left = Disk({f"left/checkpoint-{number}.h5": 10 for number in (0, 1)})
-    begin(runs, begins, begins)
-    found = resume.goes_on(runs, right, SOURCE)
+def test_checkpoints_named_by_the_epochs_before_them(begins, repeated):
+    found = PRODUCTION.find(
+        resume.goes_on,
+        begin(begins, begins),
+        tuple(of_epochs("three-ranks", 0, number, saved=[f"checkpoint-{number}.h5"]) for number in range(2)),
+        of("three-ranks", 0, left=Disk({f"left/checkpoint-{number}.h5": 10 for number in (0, 1)})),
+    )
     assert bool(found) is repeated
-    if found:
-        assert found.message.endswith("At first, the checkpoint after epoch 2 is called checkpoint-1.")
+    assert not found or found.message.endswith("At first, the checkpoint after epoch 2 is called checkpoint-1.")
 
 
-def test_a_leftover_on_another_host(runs, right):
-    begin(runs, NEWEST, NEWEST + 1)
-    found = resume.goes_on(runs, right, SOURCE)
-    assert found.message.endswith("Rank 1's host has a file of that name, checkpoint-11.h5, of another run.")
-
-
-def test_a_program_that_does_not_see_the_copies_is_right(runs, right):
-    begin(runs, EPOCHS, EPOCHS)
-    assert resume.goes_on(runs, right, SOURCE) is None
-
-
-def test_the_line_of_model_fit_where_it_is_not_given_the_epoch(runs, right):
-    begin(runs, 0, 0)
+def test_the_line_of_model_fit_where_it_is_not_given_the_epoch():
     text = SOURCE.text.replace("    initial_epoch=initial_epoch,\n", "")
-    assert resume.goes_on(runs, right, parsing.read(text)).line == line("model.fit(")
-
-
-def test_the_line_of_the_argument_where_it_is_changed_there(runs, right):
-    begin(runs, NEWEST - 1, NEWEST - 1)
-    text = SOURCE.text.replace("initial_epoch=initial_epoch,", "initial_epoch=initial_epoch - 1,")
-    assert resume.goes_on(runs, right, parsing.read(text)).line == line("    initial_epoch=initial_epoch")
-
-
-def test_other_weights_after_a_restart(runs, right):
-    fits(runs, "resumed")[0].begin = state(5.0)
-    found = resume.state_restored(runs, right, SOURCE)
-    assert found.message == (
-        "Started again, rank 0 begins with other weights than those of its newest checkpoint. Expected: the weights "
-        "with which the last epoch ended."
-    )
-    assert found.line == line("hvd.load_model(")
-
-
-@pytest.mark.parametrize(
-    ("begins", "words"),
-    [
-        (
-            state(iterations=0, slots=0.0),
-            "its optimizer counts 0 iterations in place of 8, and the optimizer's momentum is 0",
-        ),
-        (state(iterations=0), "its optimizer counts 0 iterations in place of 8"),
-        (state(slots=3.0), "the optimizer's momentum is another one"),
-    ],
-)
-def test_what_of_the_optimizer_is_lost(runs, right, begins, words):
-    fits(runs, "resumed")[0].begin = begins
-    found = resume.state_restored(runs, right, SOURCE)
-    assert found.message == (
-        f"Started again, rank 0 has the weights of its newest checkpoint, but {words}. "
-        "Expected: the optimizer as it was."
-    )
-
-
-def test_a_checkpoint_of_the_last_one_of_several_ranks_to_save_is_not_lost(runs, right):
-    first, begins = fits(runs, FIRST["resumed"]), fits(runs, "resumed")[0].begin
-    for number, fit in enumerate(first):
-        fit.end.statistics = [float(number)]
-    fits(right, FIRST["resumed"])[0].end.statistics, begins.statistics = [1.0], [1.0]
-    assert "moving means and variances" in resume.state_restored(runs, right, SOURCE).message
-    first[1].wrote = ["checkpoint-1.h5"]
-    assert resume.state_restored(runs, right, SOURCE) is None
-
-
-def test_a_file_that_another_host_does_not_have(runs, right):
-    rank = runs.reserved["resumed"][1]
-    rank.facts.fits, rank.error, rank.error_line = [], "FileNotFoundError: checkpoint-10.h5", 7
-    rank.causes = frozenset({"no file"})
-    runs.reserved["resumed"][0].ended_for = "others"
-    assert resume.goes_on(runs, right, SOURCE).untold
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert found.line == 7 and found.message == (
-        "Started again, rank 1 fails: FileNotFoundError: checkpoint-10.h5. Its host has no such file. Expected: every "
-        "rank resumes from rank 0's checkpoint."
-    )
-
-
-def test_a_deadlock_after_a_restart(runs, right):
-    for rank, collective in zip(runs.reserved["resumed"], ("broadcast “m”", ""), strict=False):
-        rank.ended_for, rank.collective = "stall", collective
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert found.message == (
-        "Started again, the ranks never end: rank 0 waits in broadcast “m”, rank 1 is in no collective, rank 2 "
-        "has ended. Expected: all of them load rank 0's checkpoint."
-    )
-
-
-def test_an_optimizer_with_other_names(runs, right):
-    fits(runs, "resumed")[1].begin = state(names="SGD_m")
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert "the variables of rank 1's optimizer have other names than those of rank 0's" in found.message
-
-
-def test_ranks_that_begin_with_other_weights_and_take_over_rank_0_s_later(runs, right):
-    fits(runs, "resumed")[1].begin.weights = [7.0, 8.0]
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert found.message.startswith("Started again, rank 1's weights at the start differ from rank 0's.")
-
-
-def test_ranks_that_do_not_stay_alike(runs, right):
-    fits(runs, "resumed")[1].batches[1].after = [9.0]
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert found.message.startswith("Started again, rank 1's weights after batch 2 differ from rank 0's.")
-
-
-def test_a_rank_that_ends_before_another(runs, right):
-    rank = runs.reserved["resumed"][0]
-    rank.error, rank.causes, rank.error_line = (
-        "UnknownError: Horovod has been shut down. …",
-        frozenset({"shut down"}),
-        8,
-    )
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert found.line == 8 and found.message == (
-        "Started again, rank 0 fails: it waits in a collective for a rank that has ended already. Expected: every rank "
-        "resumes from rank 0's checkpoint."
-    )
-
-
-def test_a_leftover_that_another_rank_loads(runs, right):
-    rank = runs.reserved["resumed"][1]
-    rank.facts.fits, rank.error, rank.error_kind = [], "OSError: Unable to synchronously open file", "OSError"
-    assert resume.loaded_everywhere(runs, right, SOURCE).message == (
-        "Started again, rank 1 fails: OSError: Unable to synchronously open file. Its host has files of another run, "
-        "up to checkpoint-11.h5, and no checkpoint. Expected: every rank resumes from rank 0's checkpoint."
-    )
-
-
-@pytest.mark.parametrize("when", ["before", "in", "after"])
-def test_a_rank_that_ends_without_an_error_after_a_restart(runs, right, when):
-    rank = runs.reserved["resumed"][1]
-    rank.exit = 3
-    if when == "before":
-        rank.facts.fits = []
-    elif when == "in":
-        rank.facts.fits[0].end = None
-    message = resume.loaded_everywhere(runs, right, SOURCE).message
-    assert message == (
-        f"Started again, rank 1 ends with exit status 3, {when} training. Expected: all ranks train on to the end."
-    )
-
-
-def test_the_line_of_a_rank_that_ends_is_where_it_loads(runs, right):
-    rank = runs.reserved["resumed"][1]
-    rank.exit = 3
-    found = resume.loaded_everywhere(runs, right, SOURCE)
-    assert found.line == line("hvd.load_model(")
+    found = PRODUCTION.find(resume.goes_on, begin(0, 0), source=parsing.read(text))
+    assert found.line == line("model.fit(")

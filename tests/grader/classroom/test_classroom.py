@@ -28,7 +28,8 @@ from tests.school import School
 STEP = get(1)
 CELLS = {release.grade_id(check): check.points for check in checks.of(STEP.number).of(STEP.number)}
 HONEST, STARTER = STEP.solution.read_text(), STEP.starter.read_text()
-SUSPICIOUS = f"import ctypes\n{HONEST}"
+REMARKED = f"import ctypes\n{HONEST}"
+UNDECIDED = f"import os\nos._exit(os.EX_SOFTWARE)\n{HONEST}"  # as where the judge's own code fails
 GRADED = checks.STEPS
 
 
@@ -37,9 +38,9 @@ INITDB = shutil.which("initdb") or next(map(str, Path("/usr/lib/postgresql").glo
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
-    """A folder with the judge's verdicts on the three scripts, for tests of what becomes of verdicts."""
+    """A folder with the judge's verdicts on scripts, for tests of what becomes of verdicts."""
     store = verdicts.Store(tmp_path_factory.mktemp("known") / "verdicts")
-    for script in (HONEST, STARTER, SUSPICIOUS):
+    for script in (HONEST, STARTER, REMARKED):
         verdicts.of(script.encode(), STEP, store)
     return store.folder
 
@@ -119,7 +120,7 @@ def test_a_class_from_release_to_released_feedback(engine, known, tmp_path, requ
     school = School(tmp_path, request.getfixturevalue("postgres") if engine == "postgres" else None)
     shutil.copytree(known, school.course / "verdicts")
     school.release(STEP)
-    for student, script in {"alice": HONEST, "bob": STARTER, "carol": SUSPICIOUS}.items():
+    for student, script in {"alice": HONEST, "bob": STARTER, "carol": UNDECIDED, "dave": REMARKED}.items():
         desk = tmp_path / student
         desk.mkdir()
         school.run("fetch_assignment", STEP.name, cwd=desk)
@@ -129,11 +130,12 @@ def test_a_class_from_release_to_released_feedback(engine, known, tmp_path, requ
     school.run("collect", STEP.name)
     done = school.grade(STEP)
     assert done.returncode == 0, done.stderr
-    assert "What 3 learners get wrong" in done.stdout
+    assert "What 4 learners get wrong" in done.stdout and "1 of 4 have remarks" in done.stdout
     assert checks.of(STEP.number).of(STEP.number)[0].description in done.stdout
     assert school.points("alice", STEP) == (10, False)
     assert school.points("bob", STEP) == (0, True), "the answer waits for a person"
     assert school.points("carol", STEP) == (0, True)
+    assert school.points("dave", STEP) == (10, False), "a remark changes no points"
     graded = school.gradebook()
     assert all(graded["carol", f"{STEP.name}/{cell}"] == (0, True) for cell in CELLS)
     school.run("release_feedback", STEP.name)
@@ -144,7 +146,7 @@ def test_a_class_from_release_to_released_feedback(engine, known, tmp_path, requ
     school.run("export", f"--CsvExportPlugin.to={tmp_path}/grades.csv")
     rows = (tmp_path / "grades.csv").read_text().splitlines()
     assert rows == (school.course / "grades.csv").read_text().splitlines()
-    assert [row.split(",")[9] for row in sorted(rows) if row.startswith(STEP.name)] == ["10.0", "0.0", "0.0"]
+    assert [row.split(",")[9] for row in sorted(rows) if row.startswith(STEP.name)] == ["10.0", "0.0", "0.0", "10.0"]
 
 
 def answer(path: Path, text: str) -> None:
@@ -164,7 +166,7 @@ def test_no_old_score_stays_and_no_decision_of_a_person_is_lost(judged):
         grade = gradebook.find_grade("in-your-own-words", STEP.name, STEP.name, "bob")
         grade.manual_score, grade.needs_manual_grade = 2, False
         gradebook.db.commit()
-    (judged.course / "submitted" / "alice" / STEP.name / STEP.script).write_text(SUSPICIOUS)
+    (judged.course / "submitted" / "alice" / STEP.name / STEP.script).write_text(UNDECIDED)
     assert judged.grade(STEP).returncode == 0
     assert judged.points("alice", STEP) == (0, True)
     assert judged.points("bob", STEP) == (12, False), "nothing new came from bob, so nothing is asked again"
@@ -301,7 +303,7 @@ def test_a_verdict_is_of_one_script_step_and_judge(monkeypatch):
 
 
 def test_nothing_is_graded_without_a_sandbox(monkeypatch):
-    monkeypatch.setattr(sandbox, "available", lambda: "no user namespaces")
+    monkeypatch.setattr(policy, "available", lambda: "no user namespaces")
     done = CliRunner().invoke(grade.main, ["1"])
     assert done.exit_code == 1 and "No sandbox can be made here (no user namespaces)" in done.output
 

@@ -6,12 +6,12 @@ import signal
 import pytest
 import tensorflow as tf
 
-from grader.terms.job import LOGS, TaskSpec, Cluster
 from grader.runner import disks
+from grader.terms.clusters import LOGS, Fresh, TaskSpec
 from tests.grader.deep import too_deep
 
-TWO_HOSTS = Cluster("two-hosts", "2 hosts", 2, 1, 0)
-CLUSTER = Cluster("two-workers", "2 workers", 1, 2, 0, tasks=(TaskSpec("worker"), TaskSpec("worker")))
+TWO_HOSTS = Fresh("two-hosts", "2 hosts", 2, 1, 0)
+CLUSTER = Fresh("two-workers", "2 workers", 1, 2, 0, tasks=(TaskSpec("worker"), TaskSpec("worker")))
 
 
 @pytest.fixture

@@ -9,23 +9,19 @@ import sys
 import threading
 from pathlib import Path
 
-import msgspec
 import psutil
 import pytest
 
 from course import steps
 from course.steps import ROOT
 from grader import checks
-from grader.terms import runs
-from grader.checks.horovod.fashion_mnist import WITH_WITNESS
 from grader.checks.training import CLUSTERS
-from grader.terms.facts import Answer, HorovodFacts, Result, Testimony
-from grader.terms.job import TaskSpec, Cluster
-from grader.judge import judge
+from grader.runner import messages
+from grader.runner import pool as pools
+from grader.runner.pool import NoVerdictError, OverrunError, Pool
 from grader.sandbox import policy
-from grader.runner.pool import OF_DECISIONS, OF_RUNS, NoVerdictError, OverrunError, Pool, _exchange
-from grader.runner.server import PATIENCE, ServerError
-from grader.terms.runs import BrokenError
+from grader.terms.clusters import Fresh, TaskSpec
+from grader.terms.job import Answer, Extended, Result, TurnBegan
 
 pytestmark = pytest.mark.slow
 
@@ -39,8 +35,7 @@ def pool():
 
 def results(pool, script: str, clusters=CLUSTERS, **options) -> dict[str, list[Result]]:
     """Run a script and return what each rank left, by cluster."""
-    ran = pool.run(script, "script.py", clusters, **options)
-    return msgspec.json.decode(ran.answer, type=Answer).clusters
+    return pool.run(script, "script.py", clusters, **options).clusters
 
 
 def printed(pool, script: str, cluster: str = "one-host") -> list[str]:
@@ -62,7 +57,7 @@ def test_ranks_know_their_place(pool):
     assert "; ".join(begun) == "; ".join(cluster.description for cluster in CLUSTERS)
 
 
-WORKERS = Cluster("two-workers", "two workers", 1, 2, 0, tasks=(TaskSpec("worker"),) * 2)
+WORKERS = Fresh("two-workers", "two workers", 1, 2, 0, tasks=(TaskSpec("worker"),) * 2)
 
 
 @pytest.mark.parametrize("cluster", [CLUSTERS[0], WORKERS], ids=lambda cluster: cluster.name)
@@ -134,21 +129,21 @@ def test_a_greedy_script_does_not_harm_one_beside_it(pool):
 
 
 def test_the_fork_server_is_started_again_when_it_is_gone(pool):
-    pool.servers[OF_RUNS].process.kill()
-    pool.servers[OF_RUNS].process.wait()
+    pool.server.process.kill()
+    pool.server.process.wait()
     assert printed(pool, "print('again')") == ["again", "again"]
 
 
 def test_an_idle_fork_server_gives_its_memory_back_and_the_next_run_starts_it_again():
     with Pool(idle=0.1) as pool:
         assert printed(pool, "print('here')") == ["here", "here"]
-        pool.servers[OF_RUNS].process.wait(60)
+        pool.server.process.wait(60)
         assert printed(pool, "print('again')") == ["again", "again"]
 
 
 def test_what_a_pool_keeps_is_small(pool):
     printed(pool, "print()")
-    server = psutil.Process(pool.servers[OF_RUNS].process.pid)
+    server = psutil.Process(pool.server.process.pid)
     assert server.memory_full_info().pss < 300 * 2**20 and not server.children()
 
 
@@ -159,37 +154,47 @@ def test_no_file_is_left_by_ranks_that_were_killed_without_a_sandbox(leftovers):
     assert leftovers() == [] and not list(Path(os.environ["TMPDIR"]).iterdir())
 
 
-def test_decisions_leave_no_zombies(pool):
-    judge(steps.get(1).solution, 1, pool)
-    forks = psutil.Process(pool.servers[OF_DECISIONS].process.pid).children(recursive=True)
-    _, left = psutil.wait_procs(forks, timeout=PATIENCE)
-    assert not left
-
-
 def test_a_fault_of_the_grader_is_no_verdict(pool):
-    ran = pool.run("print()", "a folder that is not there/script.py", CLUSTERS)
-    with pytest.raises(BrokenError, match=r"(?s)No such file"):
-        runs.read(ran, CLUSTERS, HorovodFacts)
+    with pytest.raises(NoVerdictError, match=r"(?s)No such file"):
+        pool.run("print()", "a folder that is not there/script.py", CLUSTERS)
 
 
 def test_no_sandbox_is_no_verdict(pool, monkeypatch):
-    monkeypatch.setattr(sandbox, "bwrap", lambda: "/bin/false")
+    monkeypatch.setattr(policy, "bwrap", lambda: "/bin/false")
     with pytest.raises(NoVerdictError, match="No sandbox could be made"):
         pool.run("print()", "script.py", CLUSTERS)
 
 
-@pytest.mark.parametrize(("late", "error"), [(0, OverrunError), (1, ServerError)])
-def test_only_what_the_script_s_own_pipe_brings_late_counts_against_the_script(late, error):
-    class Server:
-        def send(self, order, pipes):
-            self.kept = pipes.pop(1 + late)
-            for pipe in pipes:
-                os.close(pipe)
+ANSWER = Answer({"one": [Result(0, None, "", "out", "", b"facts")]}, 7)
 
-    server = Server()
-    with pytest.raises(error):
-        _exchange(server, {}, b"", [0.01, 0.01])
-    os.close(server.kept)
+
+def awaited(*sent, seconds=0.05):
+    """Return what comes of these bytes and messages, which a fork has written, and the turns that it began."""
+    read, write = os.pipe()
+    begun = []
+    for each in sent:
+        os.write(write, each) if isinstance(each, bytes) else messages.send(write, each)
+    if seconds > 1:
+        os.close(write)
+    try:
+        return pools._await(read, seconds, begun.append), begun
+    finally:
+        os.close(read)
+
+
+def test_an_answer_comes_after_messages_of_turns_and_of_time():
+    assert awaited(TurnBegan("one"), Extended(), TurnBegan("two"), ANSWER) == (ANSWER, ["one", "two"])
+
+
+def test_a_fork_that_says_nothing_in_time_has_overrun():
+    with pytest.raises(OverrunError):
+        awaited(TurnBegan("one"))
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0\0\0", b"\xff\xff\xff\xff", b"\0\0\0\x01\xc1", b"\0\0\0\x01\x80"])
+def test_what_is_no_answer_is_no_verdict(sent):
+    with pytest.raises(NoVerdictError):
+        awaited(sent, seconds=10)
 
 
 def test_a_busy_machine_makes_a_script_slower_and_does_not_end_it(pool):
@@ -241,19 +246,3 @@ def test_memory_that_processes_share_counts(pool):
     script = "import mmap, os, time\nheld = mmap.mmap(-1, 2**30)\nfor _ in range(5):\n    os.fork()\n"
     script += "for start in range(0, len(held), 4096):\n    held[start] = 1\ntime.sleep(600)"
     assert results(pool, script, CLUSTERS[:1])["one-host"][0].ended_for == "memory"
-
-
-def test_a_witness_that_ended_leaves_no_verdict(pool, monkeypatch):
-    monkeypatch.setattr("grader.runner.pool._exchange", lambda *given: [b"{}", b""])
-    with pytest.raises(NoVerdictError, match="course's own rank"):
-        pool.run("", "script.py", [WITH_WITNESS])
-
-
-def test_a_witness_waits_until_the_clusters_before_its_own_have_ended(monkeypatch):
-    variables = policy.environment() | {"HOROVOD_GLOO_TIMEOUT_SECONDS": "2"}  # Horovod's own is 30
-    monkeypatch.setattr(sandbox, "environment", lambda: variables)
-    slow = "import os, time\ntime.sleep(3)\nif os.environ['HOROVOD_CROSS_SIZE'] == '2':\n"
-    slow += "    import horovod.tensorflow as hvd\n    hvd.init()"
-    with Pool() as pool:
-        ran = pool.run(slow, "script.py", [CLUSTERS[0], CLUSTERS[2], WITH_WITNESS])
-    assert msgspec.json.decode(ran.testimony, type=Testimony).met

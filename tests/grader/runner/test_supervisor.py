@@ -9,12 +9,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from msgspec import structs
 
-from grader.sandbox.time_budget import Budget
-from grader.terms.job import Job, TaskSpec, Cluster
 from grader.runner import supervisor
 from grader.runner.running_rank import RunningRank
+from grader.sandbox.time_budget import Budget
+from grader.terms.clusters import Fresh, Resumed, TaskSpec, changed
+from grader.terms.job import Job
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -23,7 +23,7 @@ class Sampled(RunningRank):
     """A rank that was looked at: how long it has been still, which collective it is in, whether a thread may run."""
 
     def __init__(self, still, collective="", may_run=False, type_="worker"):
-        cluster = Cluster("two", "two workers", 1, 1, 0, tasks=(TaskSpec(type_),))
+        cluster = Fresh("two", "two workers", 1, 1, 0, tasks=(TaskSpec(type_),))
         super().__init__(cluster, 0, 0, -1, None, {}, still=still, waited_in=collective)
         self.runs = may_run
 
@@ -70,7 +70,7 @@ def test_a_load_that_has_just_risen_counts_at_once_and_one_that_ends_for_a_minut
 def test_a_process_that_sleeps_may_not_run(does, may_run):
     with subprocess.Popen([sys.executable, "-c", f"print(flush=True)\n{does}"], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        rank = RunningRank(Cluster("one", "one", 1, 1, 0), 0, process.pid, -1, None, {})
+        rank = RunningRank(Fresh("one", "one", 1, 1, 0), 0, process.pid, -1, None, {})
         expected = ("running",) if may_run else ("sleeping",)
         while psutil.Process(process.pid).status() not in expected:
             assert process.poll() is None
@@ -87,7 +87,7 @@ def test_a_script_that_looks_for_a_file_again_and_again_is_still(seconds, ticks,
         process.stdout.readline()
         while psutil.Process(process.pid).status() != "sleeping":
             assert process.poll() is None
-        rank = RunningRank(Cluster("one", "one", 1, 1, 0), 0, process.pid, -1, None, {})
+        rank = RunningRank(Fresh("one", "one", 1, 1, 0), 0, process.pid, -1, None, {})
         rank.look(1)
         rank.still, rank.ticks = 3, rank.ticks - ticks
         rank.look(seconds)
@@ -96,7 +96,7 @@ def test_a_script_that_looks_for_a_file_again_and_again_is_still(seconds, ticks,
 
 
 def test_a_process_that_waits_for_a_core_is_neither_at_work_nor_still(monkeypatch):
-    rank = RunningRank(Cluster("one", "one", 1, 1, 0), 0, os.getpid(), -1, None, {}, ticks=1000, still=3)
+    rank = RunningRank(Fresh("one", "one", 1, 1, 0), 0, os.getpid(), -1, None, {}, ticks=1000, still=3)
     for state, expected in (("R", 3), ("S", 4), ("D", 0)):
         monkeypatch.setattr(Path, "read_text", lambda _, state=state: f"1 (python) {state} " + "500 " * 20)
         rank.ticks = 1000
@@ -116,21 +116,21 @@ def test_a_rank_that_has_ended_does_not_keep_the_supervisor_busy(monkeypatch):
             return calls[-1]
 
     monkeypatch.setattr(selectors, "DefaultSelector", Counting)
-    cluster = Cluster("two-ranks", "two ranks", 1, 2, 0)
+    cluster = Fresh("two-ranks", "two ranks", 1, 2, 0)
     ranks = [RunningRank(cluster, 0, each.pid, -1, mmap.mmap(-1, 120), {}) for each in (one, other)]
     one.stdin.close()
-    supervisor.Watch(ranks, Budget(), 60).run()
+    supervisor.Watch(ranks, Budget(), Job("", "", "", 60, (cluster,), {}, False)).run()
     assert [rank.exit for rank in ranks] == [0, 0]
     assert len(calls) < 1000
 
 
 def test_what_ranks_send_when_they_are_started_again_does_not_count(monkeypatch):
-    first = Cluster("first", "two ranks", 1, 2, 0)
-    again = structs.replace(first, name="again", reserved=True, after="first")
+    first = Fresh("first", "two ranks", 1, 2, 0)
+    again = changed(first, Resumed, name="again", reserved=True, after="first")
     sent = []
-    monkeypatch.setattr(supervisor, "fork", lambda job, cluster, entry, link: [])
+    monkeypatch.setattr(supervisor, "fork", lambda job, cluster, entry: [])
     monkeypatch.setattr(supervisor, "release", lambda ranks, told: sent.append(10 ** len(sent)))
     monkeypatch.setattr(supervisor, "_traffic", lambda: sum(sent))
-    job = Job("", "", "", 60, (first, again), {})
-    answer = supervisor.run(job, lambda *_: None, lambda: None, lambda: None)
+    job = Job("", "", "", 60, (first, again), {}, False)
+    answer = supervisor.run(job, lambda *_: None, lambda message: None)
     assert len(sent) == 2 and answer.traffic == 1

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grader.terms.facts import TaskFacts
 from grader.sandboxed import evaluator_pacing
 from grader.sandboxed.recorder import Recorder
+from grader.terms.facts import TaskFacts
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def made(in_vain=False):
-    return evaluator_pacing.Pauses(Recorder(__file__, 0, mmap.mmap(-1, 40), TaskFacts()), Path.cwd(), in_vain)
+    return evaluator_pacing.PacedSleep(Recorder(__file__, 0, mmap.mmap(-1, 40), TaskFacts()), Path.cwd(), in_vain)
 
 
 def test_what_an_evaluator_does_is_seen_from_outside():
@@ -47,7 +47,7 @@ def test_a_pause_takes_as_long_as_it_says_and_ends_with_a_new_checkpoint(monkeyp
     time.sleep(0.2)
     assert time.monotonic() - began >= 0.2
     times = iter([1, 1, 2])
-    monkeypatch.setattr(evaluator_pacing.Pauses, "_written", lambda own: next(times))
+    monkeypatch.setattr(evaluator_pacing.PacedSleep, "_written", lambda own: next(times))
     time.sleep(60)
     assert time.monotonic() - began < 30
 

@@ -1,6 +1,7 @@
-"""The watch over a rank's files: checkpoints that are new, written under their name, or renamed to it."""
+"""The watch over a rank's files, and folders into which other ranks write meanwhile."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -8,12 +9,14 @@ import textwrap
 import pytest
 
 from course.steps import ROOT
+from grader.sandboxed.files import files_below
+from tests.grader.deep import too_deep
 
 WATCHED = """
 import os, pathlib, shutil, tempfile
 import h5py, tensorflow as tf
 from grader.terms.facts import Fit, State
-from grader.terms.job import Folders, Found
+from grader.terms.clusters import Folders, Found
 from grader.sandboxed.files import WatchedFiles
 
 logs = pathlib.Path("left")
@@ -97,3 +100,24 @@ def test_what_a_program_finds_when_it_is_started_again(tmp_path):
     there, leftovers = run(tmp_path, script)
     assert "'checkpoint-10.h5=checkpoint-2.h5'" in there and "'checkpoint-9.h5=checkpoint-1.h5'" in there
     assert there.count("=") == 6 and leftovers == "000 000"
+
+
+def test_a_folder_that_another_rank_removes_meanwhile_has_no_files(tmp_path, monkeypatch):
+    for name in ("after-1_temp", "checkpoints"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part").write_text("")
+    scan = os.scandir
+
+    def removed_meanwhile(path):
+        if str(path).endswith("_temp"):
+            shutil.rmtree(path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", removed_meanwhile)
+    assert files_below(tmp_path) == [tmp_path / "checkpoints" / "part"]
+
+
+def test_folders_too_deep_to_go_through_stop_nothing(tmp_path):
+    (tmp_path / "part").write_text("")
+    with too_deep(tmp_path):
+        assert files_below(tmp_path) == [tmp_path / "part"]

@@ -1,0 +1,1 @@
+"""Tests of the recorder of Keras and Horovod, and of its hooks."""

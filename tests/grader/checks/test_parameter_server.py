@@ -155,8 +155,8 @@ def test_the_solution_passes(check):
         (
             checks.images,
             fit(input=Input([2, 1], ORDERED + ORDERED[::-1], ORDERED + ORDERED[::-1])),
-            f"{WHERE}: there is a seed: all workers get the same images in the same order. Expected: no seed, and an "
-            "order of its own for each.",
+            f"{WHERE}: the images are shuffled with a seed, so all workers get the same images in the same order. "
+            "Expected: no seed, and an order of its own for each.",
             None,
         ),
         (

@@ -243,7 +243,7 @@ def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
         return tasks.untold(rank, f"has another number of steps in an epoch, so it is not killed in epoch {KILLED_IN}")
     again = f"The coordinator was killed in epoch {KILLED_IN} and started again"
     found = sorted({name.partition("/")[0] for name in rank.found.below(LOGS)})
-    folders = f"When it was started again, --log-dir had: {listed(found) or 'nothing'}"
+    folders = f"When it was started again, --log-dir had: {listed(found) or 'nothing'}."
     if fit.begin.iterations < right.begin.iterations:
         return Finding(
             seen=f"{again}: training begins at step {fit.begin.iterations}",

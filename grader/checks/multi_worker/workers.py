@@ -37,7 +37,7 @@ def strategy_first(runs: TaskRuns, expected: TaskRuns, source: Source) -> Findin
                 return Finding(
                     seen=f"{rank.where}: the strategy has {counted(made[0], 'replica')}",
                     expected=f"{len(workers)}, one per worker",
-                    hint="The strategy takes the workers' addresses from TF_CONFIG",
+                    hint="The strategy takes the workers' addresses from TF_CONFIG.",
                 )
     return None
 

@@ -147,7 +147,7 @@ def test_where_an_error_stays_what_it_is_the_step_is_at_fault():
     ran.exit = 1
     for text, at in (
         (SOURCE.text, "raise HorovodInternalError("),
-        (SOURCE.text.replace("raise Horovod", "pass  #"), "def train_step"),
+        (SOURCE.text.replace("raise Horovod", "pass  #"), "loss = train_step"),
     ):
         source = parsing.read(text)
         outcome = checks.part.checks[0].decide(checks.survives(runs, solved(), source), source)
@@ -175,7 +175,7 @@ def test_a_training_that_exchanges_nothing_is_no_training(ended, how):
         outcome = checks.part.ended(runs, 20, 60, SOURCE.text)
         assert outcome.status == "failed" and outcome.message == (
             f"The ranks exchange no gradients ({CLUSTERS[name].description}): the training {how}, before a host could "
-            f"{what}. Expected: the ranks train together. It printed: NameError: name 'state' is not defined."
+            f"{what}. Expected: the ranks train together. It printed: NameError: name 'state' is not defined"
         )
 
 

@@ -29,7 +29,6 @@ def evaluated(weights):
         checkpoints=[Checkpoint(number, each) for number, each in enumerate(WEIGHTS, start=1)],
         logs=["left/evaluator/events"],
         newest=list(range(1, len(weights) + 1)),
-        shown=[True] * len(weights),
         points=2 * len(weights),
     )
 
@@ -123,8 +122,8 @@ def test_the_solution_passes(check):
         (
             checks.each,
             own(newest=[3, 3, 3]),
-            f"{WHERE} evaluates its first checkpoint when all 3 are there, though there was time for each. "
-            "Expected: each checkpoint, as it appears.",
+            f"{WHERE} evaluates its first checkpoint when all 3 are there, though there was time for each. Expected: "
+            "each checkpoint, as it appears.",
             40,
         ),
         (
@@ -155,15 +154,15 @@ def test_the_solution_passes(check):
         (
             checks.each,
             own(evaluations=WEIGHTS[2:]),
-            f"{WHERE} evaluates only the last of 3 checkpoints, though there was time for each. "
-            "Expected: each checkpoint, as it appears.",
+            f"{WHERE} evaluates only the last of 3 checkpoints, though there was time for each. Expected: each "
+            "checkpoint, as it appears.",
             40,
         ),
         (
             checks.each,
             own(evaluations=[WEIGHTS[0], WEIGHTS[2]]),
-            f"{WHERE} evaluates checkpoints 1 and 3 of 3, though there was time for each. "
-            "Expected: each checkpoint, as it appears.",
+            f"{WHERE} evaluates checkpoints 1 and 3 of 3, though there was time for each. Expected: each checkpoint, "
+            "as it appears.",
             40,
         ),
         (
@@ -250,8 +249,8 @@ def test_the_solution_passes(check):
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(check, change, message, line):
-    finding = found(check, change)
-    assert (finding.message, finding.line, type(finding)) == (message, line, Finding)
+    outcome = next(each for each in checks.part.checks if each.judge is check).decide(found(check, change), SOURCE)
+    assert (outcome.message, outcome.line, outcome.status) == (message, line, "failed")
 
 
 def test_tf_config_is_checked_though_nothing_is_evaluated():
@@ -288,7 +287,7 @@ NOT_STARTED = f"{WHERE} was not started again after the training"
 )
 def test_what_was_not_seen_is_not_checked(check, change, message):
     finding = found(check, change)
-    assert isinstance(finding, Untold) and finding.message == f"Not checked: {message}."
+    assert type(finding) is Untold and finding.message == f"Not checked: {message}."
 
 
 def test_an_evaluator_that_is_made_and_never_started_fails():

@@ -74,7 +74,7 @@ def test_the_solution_passes_each_check():
 @pytest.mark.parametrize(
     ("check", "changes", "said"),
     [
-        (checks.ranks, {"ranks": {"host": "head"}}, "4 on head. Expected: 3 on adam, 1 on zoe."),
+        (checks.ranks, {"ranks": {"host": "head"}}, "4 on head. Expected: 3 on adam and 1 on zoe."),
         (
             checks.ranks,
             {"met": False},

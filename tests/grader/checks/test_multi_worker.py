@@ -6,7 +6,6 @@ import pytest
 
 from grader.checks.multi_worker import batches, restart, workers
 from grader.checks.multi_worker.workers import STRATEGY
-from grader.terms.clusters import BATCH
 from grader.terms.facts import Disk, Progress, Writer
 from grader.terms.findings import Finding, Unclear
 from tests.grader.checks.made_up_workers import (
@@ -44,10 +43,9 @@ def test_workers_that_send_little_in_a_step_need_a_person(made, traffic, unclear
         fit.epochs = fit.epochs[:made]
     runs.traffic = traffic  # the solution's is 1000, for 2 epochs
     found = workers.in_scope(runs, right(), SCRIPT)
-    assert bool(found) == unclear and (not found or isinstance(found, Unclear))
+    assert type(found) is (Unclear if unclear else type(None))
 
 
-WHOLE = [list(range(BATCH * step, BATCH * (step + 1))) for step in range(24)]
 MESSAGES = [
     (workers.strategy_first, of_facts(strategies=[]), "Worker 1 (two workers) makes no MultiWorkerMirroredStrategy"),
     (workers.strategy_first, of_facts(strategies=[(STRATEGY, 1)]), "the strategy has 1 replica. Expected: 2"),
@@ -64,7 +62,11 @@ MESSAGES = [
     (workers.communication, of_facts(communication=["AUTO"]), "with AUTO, where --communication is RING"),
     (workers.in_scope, of_facts(built="_DefaultDistributionStrategy"), "outside of the strategy's scope"),
     (workers.in_scope, of_fit(begin=Progress([9.0, 2.0], 0)), "begins training with weights other than worker 0's"),
-    (workers.in_scope, of_fit(end=Progress([9.0, 2.0], 24)), "ends training with weights other than worker 0's"),
+    (
+        workers.in_scope,
+        of_fit(end=Progress([9.0, 2.0], 24)),
+        "ends training with weights other than worker 0's. Expected: the same on all workers.",
+    ),
     (batches.global_batch, of_fit(images=[[1]] * 24), "takes 1 image per step. Expected: 2"),
     (batches.parts, of_fit(images=worker(0).facts.fits[0].images), "trains on the same images as worker 0"),
     (
@@ -120,13 +122,13 @@ MESSAGES = [
 @pytest.mark.parametrize(("check", "change", "message"), MESSAGES)
 def test_what_is_said(check, change, message):
     found = said(check, change)
-    assert message in found.message and type(found) is Finding
+    assert message in found.message and type(found) is Finding and found.expected
 
 
 RESTARTS = [
     (of_fit(restored=False), "worker 1 finds no backup in /disk/left/backup. Expected: that of step 15"),
     (of_fit(begin=progress(12)), "worker 1 resumes from step 12. Expected: from step 15"),
-    (of_rank(error="ValueError: bad"), "worker 1 fails: ValueError: bad"),
+    (of_rank(error="ValueError: bad"), "worker 1 fails: ValueError: bad. Expected: it trains to the end."),
     (of_fit(end=progress(27)), "ends the training with 27 steps behind it. Expected: 24"),
 ]
 
@@ -217,4 +219,5 @@ def test_images_that_the_script_shares_out_alone_pass():
 
 def test_the_line_is_that_of_what_is_at_fault():
     found = said(workers.communication, of_facts(communication=["AUTO"]))
-    assert found.line == 2
+    check = next(check for check in workers.part.checks if check.judge is workers.communication)
+    assert check.decide(found, SCRIPT).line == 2

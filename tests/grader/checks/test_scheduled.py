@@ -115,7 +115,7 @@ def test_the_solution_passes_each_check():
             checks.ranks,
             "steady",
             of_ranks("host", "zoe"),
-            "Ranks were started on these hosts (steady): 4 on zoe. Expected: 2 on adam, 2 on zoe.",
+            "Ranks were started on these hosts (steady): 4 on zoe. Expected: 2 on adam and 2 on zoe.",
         ),
         (checks.ranks, "steady", of_run(0, "met", False), "never exchanged data with each"),
         (checks.arguments, "steady", of_ranks("arguments", ["two", "words"]), "has the arguments ['two', 'words']."),

@@ -184,9 +184,9 @@ def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
         seen = f"{rank.where}: each pass over the images has the same order"
         return Finding(seen=seen, expected="another order in each pass", line=source.line_of("shuffle", "images"))
     if fit.seed is not None or got[:count] == fit.input.others[:count]:
-        seed = f"the global seed is {fit.seed}, so" if fit.seed is not None else "there is a seed:"
+        seed = "the images are shuffled with a seed" if fit.seed is None else f"the global seed is {fit.seed}"
         return Finding(
-            seen=f"{rank.where}: {seed} all workers get the same images in the same order",
+            seen=f"{rank.where}: {seed}, so all workers get the same images in the same order",
             expected="no seed, and an order of its own for each",
             line=source.line_of("set_seed", "set_random_seed", "seed"),
         )

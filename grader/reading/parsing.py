@@ -34,11 +34,12 @@ class Source:
     remarks: list[Remark] = field(default_factory=list)
 
     def line_of(self, *names: str) -> int | None:
-        """Return the first line where one of these is defined, assigned, called or a keyword, in the order given."""
+        """Return the first line where one of these is assigned, called, a keyword or defined, in the order given."""
         for name in names:
-            for node in ast.walk(self.tree):
-                if _names(node, name):
-                    return int(getattr(node, "lineno", 0) or node.value.lineno)  # type: ignore[attr-defined]
+            nodes = (node for node in ast.walk(self.tree) if _names(node, name))
+            first = min(nodes, key=lambda node: isinstance(node, ast.FunctionDef), default=None)
+            if first:
+                return int(getattr(first, "lineno", 0) or first.value.lineno)  # type: ignore[attr-defined]
         return None
 
     def keyword(self, name: str, line: int | None) -> ast.expr | None:

@@ -13,15 +13,15 @@ class Finding(Struct, kw_only=True):
 
     seen: str  # one or more sentences; the last one without its full stop
     expected: str  # what follows "Expected: ", without a full stop
-    hint: str = ""  # likewise, beyond the hint of the check
+    hint: str = ""  # whole sentences, beyond the hint of the check
     line: int | None = None  # of the script, where it is not the one that the check looks at
     explains: bool = False  # why the program does not run to completion, too
 
     @property
     def message(self) -> str:
         """All of it, as a learner reads it."""
-        parts = self.seen, self.expected and f"Expected: {self.expected}", self.hint
-        return " ".join(_ended(part) for part in parts if part)
+        expected = _ended(f"Expected: {self.expected}") if self.expected else ""
+        return " ".join(filter(None, (_ended(self.seen), expected, self.hint)))
 
 
 class Untold(Finding):

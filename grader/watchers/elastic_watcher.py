@@ -38,7 +38,7 @@ HOSTS = {"rate": "100mbit"}  # of the network: it makes a step long enough for s
 # Seconds of a Clock, some two times what the program has needed on two cores that other trainings kept busy, too.
 STARTED = 90  # until the ranks train
 LATEST = 60  # from what happens to a host to the end of the training
-TRAINING = str(Path(__file__).with_name("training.py"))
+TRAINING = str(Path(__file__).with_name("elastic_rank.py"))
 HASH_SEED = "0"  # of horovodrun, which numbers hosts in the order of a set
 LONGEST = 20_000  # characters of what it logs
 LARGEST = 50 * 2**20  # bytes of a saved model

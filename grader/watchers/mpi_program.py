@@ -6,6 +6,7 @@ Scripts can write where the program does, and texts of all kinds: what is read h
 import contextlib
 import filecmp
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -75,17 +76,15 @@ class Program:
         """
         environment = process.environ()
         given = {name: environment[name] for name in VARIABLES if name in environment}
-        found = []
-        if folder := given.get("CHECKPOINTS"):
-            own = f"{mpi_rank.CHECKPOINT}{environment.get('SLURM_RESTART_COUNT', '0')}"
-            files = Path(f"/proc/{process.pid}/root/{os.path.normpath(folder)}").glob(f"{mpi_rank.CHECKPOINT}*")
-            found = [short(file.name) for file in sorted(files)[:MOST] if not file.name.startswith(own)]
+        folder, run = os.path.normpath(given.get("CHECKPOINTS", "")), environment.get("SLURM_RESTART_COUNT", "0")
+        files = sorted(Path(f"/proc/{process.pid}/root/{folder}").glob(f"{mpi_rank.CHECKPOINT}*"))
+        earlier = [file.name for file in files if not re.fullmatch(rf"{mpi_rank.CHECKPOINT}{run}(-asked)?", file.name)]
         return SeenRank(
             host,
             [short(word) for word in words[: 2 * len(ARGUMENTS)]],
             {name: short(text) for name, text in given.items()},
             self._copied(process, given.get("DATA", "")),
-            found,
+            [short(name) for name in earlier[:MOST]],
         )
 
     def _copied(self, process: psutil.Process, data: str) -> str:

@@ -9,7 +9,7 @@ from grader.reading import parsing
 from grader.terms.facts import Progress, TaskFacts, TaskFit
 from grader.terms.findings import Untold
 from grader.terms.runs import Rank, Runs
-from tests.grader.checks.judged import find
+from tests.grader.checks.made_up import find
 
 SCRIPT = parsing.read("model.fit(steps_per_epoch=5)\nSGD(0.1)\n")
 STEPS, EPOCHS = 100, 3

@@ -9,7 +9,7 @@ from grader.reading import parsing
 from grader.terms.facts import Epoch
 from grader.terms.findings import Finding
 from grader.terms.runs import Runs
-from tests.grader.checks.judged import find
+from tests.grader.checks.made_up import find
 from tests.grader.checks.made_up_horovod import GRADIENT, METRIC, fit, rank
 
 SCRIPT = parsing.read("optimizer = SGD(0.1)\nmodel.fit(training.take(3))\n")

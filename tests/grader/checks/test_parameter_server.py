@@ -56,7 +56,7 @@ WRONG = {
         (fit(input=ENDS), 7, "the input function makes 13 images and then ends. Expected: it repeats them."),
         (fit(input=Input([2, 1], ORDERED * 3, ORDERED * 3)), 8, "each pass over the images has the same order."),
         (fit(seed=7), None, "the global seed is 7, so all workers get the same images in the same order."),
-        (fit(input=SEEDED), None, "there is a seed: all workers get the same images in the same order."),
+        (fit(input=SEEDED), None, "the images are shuffled with a seed, so all workers get the same images"),
         (fit(input=Input([], [], [])), 90, f"{WHERE}: the input function makes no data."),
     ],
     checks.scope: [

@@ -100,4 +100,4 @@ def test_a_report_that_is_read_back_for_feedback_has_no_head(script):
     again = Report.from_published(published)
     console = Console(file=io.StringIO(), width=200)
     text.show(again, console)
-    assert "saved" not in again._repr_html_() and "saved" not in console.file.getvalue()
+    assert "saved" not in html.page(again, "") and "saved" not in console.file.getvalue()

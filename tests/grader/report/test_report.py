@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.checks import CHECKS
-from grader.report import figures
-from grader.terms import report
-from grader.terms.report import NotYetError, Outcome, Report
+from grader.report import figures, html
+from grader.terms.report import NotYetError, Outcome, Remark, Report, schema
 from tests.grader.checks.made_up_horovod import rank
 
 outcomes = st.builds(
@@ -30,9 +29,9 @@ outcomes = st.builds(
 @given(st.lists(outcomes, max_size=7), st.sampled_from(["passed", "failed", "needs_review", "not_graded"]))
 def test_any_report_follows_the_schema_and_shows_no_html_of_the_learner(found, status):
     report = Report(3, "fashion_mnist.py", status, 1.0, found)
-    jsonschema.validate(json.loads(report.to_json()), report.schema())
+    jsonschema.validate(json.loads(report.to_json()), schema())
     report.checks = [Outcome("<script>", 3, "failed", 0, 10, "<script>", "<script>", None)]
-    assert "<script>" not in report._repr_html_()
+    assert "<script>" not in html.page(report, report.figure)
 
 
 @given(st.lists(outcomes, max_size=7))
@@ -47,7 +46,7 @@ def test_the_json_object_has_the_fields_that_other_tools_read():
     report = Report(
         3, "fashion_mnist.py", "failed", 1.0, [Outcome("a", 3, "failed", 0, 10, "b", "c", None)]
     ).published()
-    assert tuple(report) == ("schema", "step", "file", "status", "score", "max_score", "seconds", "checks")
+    assert tuple(report) == ("schema", "step", "file", "status", "score", "max_score", "seconds", "checks", "remarks")
     assert report["schema"] == 1 and tuple(report["checks"][0]) == outcome
 
 
@@ -84,6 +83,11 @@ def test_titles_of_a_figure_are_next_to_each_other():
 
 def test_what_failed_comes_before_what_a_person_has_to_look_at():
     outcomes = [Outcome("A", 3, status, 0, 10, "", "", None) for status in ("passed", "skipped", "error", "failed")]
-    assert report.first_failure(outcomes).status == "failed"
-    assert report.first_failure(outcomes[:3]).status == "error"
-    assert report.first_failure(outcomes[:2]) is None
+    first = [Report(3, "fashion_mnist.py", "failed", 1.0, outcomes[:end]).first_failure for end in (4, 3, 2)]
+    assert [outcome and outcome.status for outcome in first] == ["failed", "error", None]
+
+
+def test_a_remark_is_in_the_json_object_and_in_no_learner_s_report():
+    report = Report(3, "fashion_mnist.py", "passed", 1.0, remarks=[Remark(7, "imports ctypes: calls C code")])
+    assert json.loads(report.to_json())["remarks"] == [{"line": 7, "text": "imports ctypes: calls C code"}]
+    assert "ctypes" not in html.page(report, "")

@@ -11,14 +11,12 @@ import msgspec
 import pytest
 
 from course.steps import ROOT
+from grader.checks.launch_script import UNEVEN
+from grader.checks.scheduled import STEADY
 from grader.runner import synthetic_data, watched_run
-from grader.terms.clusters import Watched
 from grader.terms.watched_facts import JobFacts, LaunchFacts
 
 pytestmark = pytest.mark.slow
-
-UNEVEN = Watched("uneven", "2 hosts", 2, 1, 0, watcher="launch_watcher")
-STEADY = Watched("steady", "2 nodes", 3, 1, 0, watcher="job_watcher")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +33,7 @@ def run(script, data, seconds=60):
 
 
 def facts(script, data):
-    """Run a launch script, and return the facts."""
+    """Run a launch script, and return what was seen of it."""
     return msgspec.msgpack.decode(run(script, data).facts, type=LaunchFacts)
 
 
@@ -46,7 +44,7 @@ def test_a_job_that_ends_the_scheduler_gets_no_verdict(data, leftovers):
 
 
 ODD = """#!/bin/bash
-mkdir -p "$CHECKPOINTS" "$3"/ready-0-9 "$3"/digest-0
+mkdir -p "$CHECKPOINTS" "$3"/ready-0-9
 cd "$CHECKPOINTS"
 echo other > checkpoint-$'\\xff'
 for number in {1..5000}; do echo other > "checkpoint-$(printf %0150d $number)"; done
@@ -56,7 +54,7 @@ mpirun "$@" $'\\xff'
 
 def test_what_a_job_makes_of_odd_names_and_texts_is_no_trouble(data):
     (found,) = watched_run.run(ODD, "job.sbatch", [STEADY], 60, data, True).clusters["steady"]
-    rank = msgspec.msgpack.decode(found.facts, type=JobFacts).runs[0].ranks[0]
+    rank = msgspec.msgpack.decode(found.facts, type=JobFacts).first.ranks[0]
     assert rank.arguments[-1] == "?" and len(rank.found) == 100
 
 
@@ -114,7 +112,7 @@ def test_a_script_has_no_rights_over_its_hosts(data):
 
 def test_what_a_script_leaves_on_hosts_ends_with_them(data, leftovers):
     found = facts("for h in zoe adam; do ssh $h 'setsid sleep 1000 > /dev/null 2>&1 < /dev/null &'; done", data)
-    assert found.left == ["adam", "zoe"]
+    assert found.running == ["adam", "zoe"]
     assert leftovers() == []
 
 
@@ -146,9 +144,9 @@ def test_a_crowd_of_false_ranks_is_no_trouble(data):
     rank = ROOT / "grader" / "watchers" / "mpi_rank.py"
     fake = f"import time; time.sleep(5)  # {'x' * 1000}"
     crowd = f"for i in {{1..150}}; do exec -a python python -S -c '{fake}' {rank} & done; wait"
-    assert facts(crowd, data).ranks == []  # they are no such program
+    assert facts(crowd, data).first.ranks == []  # they are no such program
     crowd = f"for i in {{1..150}}; do (exec -a x sh -c 'sleep 5 #{'x' * 1000}' {rank}) & done; wait"
-    assert len(facts(crowd, data).ranks) <= 100
+    assert len(facts(crowd, data).first.ranks) <= 100
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")

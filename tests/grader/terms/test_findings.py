@@ -13,7 +13,7 @@ from grader.terms.findings import Finding, Unclear, Untold, counted, listed
     ("finding", "message"),
     [
         (Finding(seen="Rank 1 ends", expected="it trains"), "Rank 1 ends. Expected: it trains."),
-        (Finding(seen="It fails: odd.", expected="a copy", hint="See x"), "It fails: odd. Expected: a copy. See x."),
+        (Finding(seen="It fails: odd.", expected="a copy", hint="See x."), "It fails: odd. Expected: a copy. See x."),
         (Untold(seen="Rank 1 ends"), "Not checked: Rank 1 ends."),
         (Unclear(seen="hardly any data", expected="more"), "Needs manual review: hardly any data. Expected: more."),
     ],

@@ -13,7 +13,7 @@ from horovod.common.exceptions import HorovodInternalError
 
 from grader.checks.elastic import NEAR
 from grader.terms.watched_facts import ElasticFacts, Logged
-from grader.watchers import elastic_watcher, training
+from grader.watchers import elastic_rank, elastic_watcher
 
 
 def save(path, *layers):
@@ -139,9 +139,9 @@ print(horovod.keras.elastic.run is hvd.elastic.run, hvd.elastic.run.__module__)
 
 
 def test_a_program_has_to_recognise_the_errors_of_an_allreduce(monkeypatch):
-    monkeypatch.setattr(training, "run_fn", lambda function, reset: function)
+    monkeypatch.setattr(elastic_rank, "run_fn", lambda function, reset: function)
 
-    @training.run
+    @elastic_rank.run
     def fail(operation):
         raise tf.errors.UnknownError(None, None, f"{operation} has been shut down")
 

@@ -1,6 +1,6 @@
 """Runs step 20's program as a rank, so that it has to do what Horovod or its arguments do elsewhere.
 
-    python training.py PROGRAM [ARGUMENT ...] --weights FILE
+    python elastic_rank.py PROGRAM [ARGUMENT ...] --weights FILE
 
 Horovod recognises most errors of a step that has lost a rank by a passage in their text, but not all. Here it
 recognises none, so the program has to. Ranks other than 0 do not get the weights to start from: their program draws

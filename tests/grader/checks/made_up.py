@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 from msgspec.structs import replace
 
@@ -33,11 +34,11 @@ class MadeUp:
                 each(runs)
         return find(judge, runs, self.solved(), source or self.source)
 
-    def fails(self, judge, change, line, message):
-        """Assert that a check fails after a change, with this line, and with these words in its message."""
+    def fails(self, judge, change, message):
+        """Assert that a check fails after a change, with these words in its message, and return what it finds."""
         found = self.find(judge, change)
         assert type(found) is Finding and message in found.message, found
-        assert found.line == line
+        return found
 
     def is_not_checked(self, judge, change, message):
         """Assert that a check says after a change that the runs do not show what is asked for, and why not."""
@@ -53,15 +54,30 @@ def rows(by_check):
 def of(cluster, *numbers, **values):
     """Return a change of some ranks of a cluster, or of all.
 
-    Values are set where a rank has a field of that name: in what was seen of it, in its facts, in its files or in its
-    first training.
+    Values are set where a rank has a field of that name: in what was seen of it, in its facts, or in what these hold of
+    its files, of its first training, or of the first run of a script for several hosts.
     """
 
     def change(runs):
-        ranks = (runs.clusters | runs.reserved)[cluster]
-        for rank in [ranks[number] for number in numbers] or ranks:
+        for rank in _ranks(runs, cluster, numbers):
+            held = [getattr(rank.facts, name, None) for name in ("files", "first")]
             for name, value in values.items():
-                holders = rank, rank.facts, getattr(rank.facts, "files", None), *getattr(rank.facts, "fits", [])[:1]
+                holders = rank, rank.facts, *held, *getattr(rank.facts, "fits", [])[:1]
                 setattr(next(each for each in holders if hasattr(each, name)), name, value)
 
     return change
+
+
+def of_fit(cluster, *numbers, **values):
+    """Return a change of the first training of some ranks of a cluster, or of all."""
+
+    def change(runs):
+        for rank, (name, value) in product(_ranks(runs, cluster, numbers), values.items()):
+            setattr(rank.facts.fits[0], name, value)
+
+    return change
+
+
+def _ranks(runs, cluster, numbers):
+    ranks = (runs.clusters | runs.reserved)[cluster]
+    return [ranks[number] for number in numbers] or ranks

@@ -1,11 +1,12 @@
 """Made-up runs of step 15: those of a solution, and changes of them."""
 
-import copy
+from functools import partial
 
 from grader.checks import parameter_server as checks
 from grader.reading import parsing
 from grader.terms.facts import Disk, Input, Progress, Save, TaskFacts, TaskFit
 from grader.terms.runs import Rank, Runs
+from tests.grader.checks.made_up import MadeUp, of, of_fit
 
 SOURCE = parsing.read(
     "resolver.task_type\nset_visible_devices()\nMinSizePartitioner()\ncallbacks = [BackupAndRestore()]\n"
@@ -55,56 +56,9 @@ def solved():
     return Runs({"restarted": [right]}, {"killed": [killed], "roles": others}, traffic=1000)
 
 
-def found(check, change=lambda runs, facts: None):
-    """Return what a check finds in runs that are changed."""
-    right = solved()
-    runs = copy.deepcopy(right)
-    change(runs, runs.clusters["restarted"][0].facts)
-    return check(runs, right, SOURCE)
-
-
-def fit(**changes):
-    """Return a change of how the model is trained."""
-
-    def change(runs, facts):
-        for name, value in changes.items():
-            setattr(facts.fits[0], name, value)
-
-    return change
-
-
-def fact(**changes):
-    """Return a change of what the chief does."""
-
-    def change(runs, facts):
-        for name, value in changes.items():
-            setattr(facts, name, value)
-
-    return change
-
-
-def chief(**changes):
-    """Return a change of how the chief ends."""
-
-    def change(runs, facts):
-        for name, value in changes.items():
-            setattr(runs.clusters["restarted"][0], name, value)
-
-    return change
-
-
-def other(number, **changes):
-    """Return a change of what the script does as another task."""
-
-    def change(runs, facts):
-        task = runs.reserved["roles"][number]
-        for name, value in changes.items():
-            setattr(task if hasattr(task, name) else task.facts, name, value)
-
-    return change
-
-
-def ended_early(runs, facts):
-    facts.order, facts.fits, facts.strategies, facts.lines = [], [], [], {"exit": 25}
-    runs.clusters["restarted"][0].error = "not the chief"
-    runs.clusters["restarted"][0].error_kind, runs.clusters["restarted"][0].error_line = "SystemExit", 25
+COORDINATOR = MadeUp(solved, SOURCE)
+chief, fit, other = partial(of, "restarted"), partial(of_fit, "restarted"), partial(of, "roles")
+ended_early = chief(
+    **{"order": [], "strategies": [], "lines": {"exit": 25}, "fits": []},
+    **{"error": "not the chief", "error_kind": "SystemExit", "error_line": 25},
+)

@@ -1,11 +1,14 @@
 """Made-up workers of mnist_multi_worker.py, each of which does what the solution does, and changes of them."""
 
+from functools import partial
+
 from grader.checks.multi_worker.batches import HELD_OUT, TRAIN
 from grader.checks.multi_worker.workers import STRATEGY
 from grader.reading import parsing
 from grader.terms.clusters import BATCH
 from grader.terms.facts import Disk, Progress, Save, TaskFacts, TaskFit, Writer
 from grader.terms.runs import Rank, Runs
+from tests.grader.checks.made_up import MadeUp, of
 
 SCRIPT = parsing.read(
     """
@@ -91,46 +94,11 @@ def right():
     return runs
 
 
-def of_fit(number=1, **values):
-    """Return a change of a worker's training."""
-
-    def change(found):
-        for name, value in values.items():
-            setattr(found[number].facts.fits[0], name, value)
-
-    return change
+WORKERS = MadeUp(right, SCRIPT)
+other, chief = partial(of, "two-workers", 1), partial(of, "two-workers", 0)
+other_again = partial(of, "restarted", 1)
 
 
 def named(name):
     """Return a change of the name of the chief's last checkpoint."""
-    last = Save(f"{CHECKPOINTS}/{name}", 24)
-    changes = of_rank(0, left=newest(name, 24)), of_facts(0, saves=[*saves(5, 10, 15, 20), last])
-    return lambda found: [change(found) for change in changes]
-
-
-def of_facts(number=1, **values):
-    """Return a change of a worker's facts."""
-
-    def change(found):
-        for name, value in values.items():
-            setattr(found[number].facts, name, value)
-
-    return change
-
-
-def of_rank(number=1, **values):
-    """Return a change of what was seen of a worker."""
-
-    def change(found):
-        for name, value in values.items():
-            setattr(found[number], name, value)
-
-    return change
-
-
-def said(check, change, reserved=""):
-    """Return what a check finds once the second worker is changed, in a cluster of its own or in all of them."""
-    runs = right()
-    found = runs.reserved[reserved] if reserved else runs.clusters["two-workers"]
-    change(found)
-    return check(runs, right(), SCRIPT)
+    return chief(left=newest(name, 24), saves=[*saves(5, 10, 15, 20), Save(f"{CHECKPOINTS}/{name}", 24)])

@@ -193,7 +193,7 @@ WRONG = {
 @pytest.mark.parametrize(("check", "change", "line", "message"), rows(WRONG))
 def test_what_differs_from_rank_0_or_from_the_solution_is_named_with_its_line(check, change, line, message):
     assert TWO_BATCHES.find(check) is None
-    TWO_BATCHES.fails(check, change, line, message)
+    assert TWO_BATCHES.fails(check, change, message).line == line
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The checks of step 15, on made-up facts: what each one says, and what it leaves open."""
+"""The checks of step 15, on made-up facts: what each one says of a script that lacks what is asked for."""
 
 import math
 
@@ -9,252 +9,86 @@ from grader.terms.clusters import BATCH, TRAIN_IMAGES
 from grader.terms.facts import Input, Progress, Save
 from grader.terms.findings import Unclear
 from grader.terms.runs import Runs
+from tests.grader.checks.made_up import rows
 from tests.grader.checks.made_up_coordinator import (
+    COORDINATOR,
     ORDERED,
-    SOURCE,
     WHERE,
     chief,
     disk,
     ended_early,
-    fact,
     fit,
-    found,
     other,
     solved,
 )
 
-ALL = [check.judge for check in checks.part.checks]
-
-
-@pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)
-def test_the_solution_passes(check):
-    assert found(check) is None
-
-
-@pytest.mark.parametrize(
-    ("check", "change", "message", "line"),
-    [
-        (
-            checks.tf_config,
-            fact(order=["strategy", "fit"]),
-            f"{WHERE} makes a strategy on line 30, and never calls tf_config.check(). Expected: a call before that.",
-            30,
-        ),
-        (
-            checks.tf_config,
-            fact(order=["strategy", "tf_config", "fit"], lines={"strategy": 30, "tf_config": 40}),
-            f"{WHERE} makes a strategy on line 30, and calls tf_config.check() on line 40 only then. "
-            "Expected: a call before that.",
-            40,
-        ),
-        (
-            checks.tf_config,
-            fact(order=["server", "tf_config"], lines={"server": 15, "tf_config": 40}),
-            f"{WHERE} starts a server on line 15, which takes its port, and calls tf_config.check() on line 40 only "
-            "then. Expected: no server in this program.",
-            15,
-        ),
-        (
-            checks.role,
-            ended_early,
-            f"{WHERE} exits on line 25: not the chief. Expected: it does its work, since TF_CONFIG says that it is the "
-            "chief.",
-            25,
-        ),
-        (
-            checks.role,
-            other(1, order=["tf_config", "strategy"], lines={"strategy": 30}),
-            "Started with the TF_CONFIG of a parameter server, the script makes a strategy on line 30. Expected: it "
-            "ends before that, since it is not the chief.",
-            30,
-        ),
-        (
-            checks.role,
-            other(0, ended_for="time"),
-            "Started with the TF_CONFIG of a worker, the script does not end. Expected: it ends at once, since it is "
-            "not the chief.",
-            None,
-        ),
-        (
-            checks.gpus,
-            fact(gpus=[0, 1]),
-            f"{WHERE} can see GPU 0, 1 when it starts to work, which the workers need. Expected: none.",
-            2,
-        ),
-        (
-            checks.strategy,
-            fact(strategies=[]),
-            f"{WHERE} makes no ParameterServerStrategy. Expected: one, made from the resolver.",
-            30,
-        ),
-        (
-            checks.strategy,
-            fact(parts=[(256, 1), (512, 1), (8192, 1)]),
-            f"{WHERE}: the partitioner cuts a variable of 512 KiB into 1 part. Expected: 2 parts, as there is at "
-            "most one per server (3 here) and none is below 256 KiB.",
-            3,
-        ),
-        (
-            checks.strategy,
-            fact(parts=[(256, 1), (512, 2), (8192, 2)]),
-            f"{WHERE}: the partitioner cuts a variable of 8192 KiB into 2 parts. Expected: 3 parts, as there is at "
-            "most one per server (3 here) and none is below 256 KiB.",
-            3,
-        ),
-        (
-            checks.strategy,
-            fact(parts=[(256, 1)]),
-            f"{WHERE}: the strategy's partitioner fails. Expected: it cuts a variable of any size.",
-            3,
-        ),
-        (
-            checks.strategy,
-            fact(order=["tf_config", "strategy", "server"], lines={"server": 35}),
-            f"{WHERE} starts a tf.distribute.Server on line 35. Expected: none: workers and servers have a program of "
-            "their own.",
-            35,
-        ),
-        (
-            checks.batch_size,
-            fit(input=Input([2, 2], ORDERED, ORDERED)),
-            f"{WHERE}: with --batch-size 2, and a context of 2 replicas, the input function makes batches of 2 images. "
-            "Expected: 1, as context.get_per_replica_batch_size() returns.",
-            5,
-        ),
-        (
-            checks.batch_size,
-            fit(input=Input([1, 1], ORDERED, ORDERED)),
-            f"{WHERE}: with --batch-size 2, and a context of 1 replica, the input function makes batches of 1 image. "
-            "Expected: 2, as context.get_per_replica_batch_size() returns.",
-            5,
-        ),
-        (
-            checks.images,
-            fit(input=Input([2, 1], [1, 2, 2, 1] * 10, [1, 2, 2, 1] * 10)),
-            f"{WHERE}: the input function makes 2 of the 13 images. Expected: all of them.",
-            None,
-        ),
-        (
-            checks.images,
-            fit(input=Input([2, 1], ORDERED, ORDERED[::-1])),
-            f"{WHERE}: the input function makes 13 images and then ends. Expected: it repeats them.",
-            7,
-        ),
-        (
-            checks.images,
-            fit(input=Input([2, 1], ORDERED * 3, ORDERED * 3)),
-            f"{WHERE}: each pass over the images has the same order. Expected: another order in each pass.",
-            8,
-        ),
-        (
-            checks.images,
-            fit(seed=7),
-            f"{WHERE}: the global seed is 7, so all workers get the same images in the same order. Expected: no seed, "
-            "and an order of its own for each.",
-            None,
-        ),
-        (
-            checks.images,
-            fit(input=Input([2, 1], ORDERED + ORDERED[::-1], ORDERED + ORDERED[::-1])),
-            f"{WHERE}: the images are shuffled with a seed, so all workers get the same images in the same order. "
-            "Expected: no seed, and an order of its own for each.",
-            None,
-        ),
-        (
-            checks.scope,
-            fit(strategy="_DefaultDistributionStrategy"),
-            f"{WHERE} trains a model that is not on the parameter servers. Expected: one that is made and compiled "
-            "under strategy.scope().",
-            50,
-        ),
-        (
-            checks.scope,
-            fit(places=["chief"], in_parts=[]),
-            f"{WHERE}: the model's variables are on chief, 0 of them in parts. Expected: on ps, 1 in parts.",
-            50,
-        ),
-        (
-            checks.scope,
-            fit(places=[], in_parts=[]),
-            f"{WHERE}: the model's variables are on no task of the cluster, 0 of them in parts. Expected: on ps, 1 in "
-            "parts.",
-            50,
-        ),
-        (
-            checks.backup,
-            fit(begin=Progress([1.0], 0)),
-            "The coordinator was killed in epoch 2 and started again: training begins at step 0. Expected: step 6, "
-            "from a backup made after epoch 1. When it was started again, --log-dir had: backup, checkpoints "
-            "and tensorboard.",
-            4,
-        ),
-        (
-            checks.backup,
-            chief(found=disk("saved/chief/checkpoint")),
-            "The coordinator was killed in epoch 2 and started again: it resumes, but not from the folder "
-            "backup in --log-dir. Expected: a backup there. When it was started again, --log-dir had: saved.",
-            4,
-        ),
-        (
-            checks.backup,
-            fit(epochs=[6, 6]),
-            "The coordinator was killed in epoch 2 and started again: it trains 2 epochs. Expected: 1 more.",
-            4,
-        ),
-        (
-            checks.creator,
-            fit(data="PrefetchDataset"),
-            f"{WHERE}: fit() is given an object of the class PrefetchDataset. Expected: a DatasetCreator.",
-            90,
-        ),
-        (
-            checks.unchanged,
-            fit(steps_per_epoch=3),
-            f"{WHERE}: fit() is given steps_per_epoch=3. Expected: 6, the number of batches.",
-            6,
-        ),
-        (
-            checks.unchanged,
-            fit(steps_per_epoch=None),
-            f"{WHERE}: fit() is given no steps_per_epoch. Expected: 6, the number of batches.",
-            6,
-        ),
-        (
-            checks.unchanged,
-            chief(left=disk("checkpoints/after-2.index")),
-            "After the training, checkpoints/after-1 is not in --log-dir. Expected: a checkpoint after each epoch.",
-            4,
-        ),
-        (
-            checks.unchanged,
-            fact(saved=[]),
-            f"{WHERE} does not save the trained model. Expected: model.save after fit.",
-            9,
-        ),
-        (
-            checks.unchanged,
-            fact(saves=[Save("/left/checkpoints/after-2", 12), Save("/left/model.keras", 0)]),
-            f"{WHERE} saves a model with 0 steps behind it. Expected: the trained one.",
-            9,
-        ),
+LATE = {"strategy": 30, "tf_config": 40}
+SERVER = {"server": 15, "tf_config": 40}
+ENDS = Input([2, 1], ORDERED, ORDERED[::-1])
+SEEDED = Input([2, 1], ORDERED + ORDERED[::-1], ORDERED + ORDERED[::-1])
+UNTRAINED = [Save("/left/checkpoints/after-2", 12), Save("/left/model.keras", 0)]
+AGAIN = "The coordinator was killed in epoch 2 and started again: "
+WRONG = {
+    checks.tf_config: [
+        (chief(order=["strategy", "fit"]), 30, "makes a strategy on line 30, and never calls tf_config.check()."),
+        (chief(order=["strategy", "tf_config", "fit"], lines=LATE), 40, "calls tf_config.check() on line 40 only"),
+        (chief(order=["server", "tf_config"], lines=SERVER), 15, "starts a server on line 15, which takes its port"),
     ],
-)
-def test_what_is_wrong_is_said_with_its_line(check, change, message, line):
-    outcome = next(each for each in checks.part.checks if each.judge is check).decide(found(check, change), SOURCE)
-    assert (outcome.message, outcome.line, outcome.status) == (message, line, "failed")
+    checks.role: [
+        (ended_early, 25, f"{WHERE} exits on line 25: not the chief. Expected: it does its work"),
+        (other(1, order=["tf_config", "strategy"], lines=LATE), 30, "of a parameter server, the script makes a str"),
+        (other(0, ended_for="time"), None, "Started with the TF_CONFIG of a worker, the script does not end."),
+    ],
+    checks.gpus: [(chief(gpus=[0, 1]), 2, "can see GPU 0, 1 when it starts to work, which the workers need.")],
+    checks.strategy: [
+        (chief(strategies=[]), 30, f"{WHERE} makes no ParameterServerStrategy."),
+        (chief(parts=[(256, 1), (512, 1), (8192, 1)]), 3, "a variable of 512 KiB into 1 part. Expected: 2 parts"),
+        (chief(parts=[(256, 1), (512, 2), (8192, 2)]), 3, "a variable of 8192 KiB into 2 parts. Expected: 3 parts"),
+        (chief(parts=[(256, 1)]), 3, "the strategy's partitioner fails."),
+        (chief(order=["strategy", "server"], lines={"server": 35}), 35, "starts a tf.distribute.Server on line 35."),
+    ],
+    checks.batch_size: [
+        (fit(input=Input([2, 2], ORDERED, ORDERED)), 5, "context of 2 replicas, the input function makes batches of 2"),
+        (fit(input=Input([1, 1], ORDERED, ORDERED)), 5, "context of 1 replica, the input function makes batches of 1"),
+    ],
+    checks.images: [
+        (fit(input=Input([2, 1], [1, 2, 2, 1] * 10, [1, 2, 2, 1] * 10)), None, "makes 2 of the 13 images. Expected"),
+        (fit(input=ENDS), 7, "the input function makes 13 images and then ends. Expected: it repeats them."),
+        (fit(input=Input([2, 1], ORDERED * 3, ORDERED * 3)), 8, "each pass over the images has the same order."),
+        (fit(seed=7), None, "the global seed is 7, so all workers get the same images in the same order."),
+        (fit(input=SEEDED), None, "the images are shuffled with a seed, so all workers get the same images"),
+        (fit(input=Input([], [], [])), 90, f"{WHERE}: the input function makes no data."),
+    ],
+    checks.scope: [
+        (fit(strategy="_DefaultDistributionStrategy"), 50, "trains a model that is not on the parameter servers."),
+        (fit(places=["chief"], in_parts=[]), 50, "the model's variables are on chief, 0 of them in parts."),
+        (fit(places=[], in_parts=[]), 50, "the model's variables are on no task of the cluster, 0 of them in parts."),
+    ],
+    checks.backup: [
+        (fit(begin=Progress([1.0], 0)), 4, f"{AGAIN}training begins at step 0. Expected: step 6"),
+        (fit(begin=Progress([1.0], 0)), 4, "--log-dir had: backup, checkpoints, tensorboard."),
+        (chief(found=disk("saved/chief/checkpoint")), 4, f"{AGAIN}it resumes, but not from the folder backup in"),
+        (fit(epochs=[6, 6]), 4, f"{AGAIN}it trains 2 epochs. Expected: 1 more."),
+    ],
+    checks.creator: [(fit(data="PrefetchDataset"), 90, "fit() is given an object of the class PrefetchDataset.")],
+    checks.unchanged: [
+        (fit(steps_per_epoch=3), 6, "fit() is given steps_per_epoch=3. Expected: 6, the number of batches."),
+        (fit(steps_per_epoch=None), 6, "fit() is given no steps_per_epoch. Expected: 6, the number of batches."),
+        (chief(left=disk("checkpoints/after-2.index")), 4, "checkpoints/after-1 is not in --log-dir."),
+        (chief(saved=[]), 90, "does not save the trained model. Expected: model.save after fit."),
+        (chief(saves=UNTRAINED), None, "saves a model with 0 steps behind it. Expected: the trained one."),
+    ],
+}  # fmt: skip
 
 
-def test_a_function_that_makes_nothing_fails():
-    assert found(checks.images, fit(input=Input([], [], []))).seen == f"{WHERE}: the input function makes no data"
+@pytest.mark.parametrize(("check", "change", "line", "message"), rows(WRONG))
+def test_what_is_wrong_is_said_with_its_line(check, change, line, message):
+    assert COORDINATOR.fails(check, change, message).line == line
 
 
 @pytest.mark.parametrize("error", [None, "CancelledError: The function is cancelled."])
 def test_data_that_do_not_repeat_explain_why_a_training_fails(error):
-    def ends(runs, facts):
-        fit(input=Input([2, 1], ORDERED, ORDERED[::-1]))(runs, facts)
-        chief(error=error)(runs, facts)
-
-    assert found(checks.images, ends).explains == bool(error)
+    assert COORDINATOR.find(checks.images, fit(input=ENDS), chief(error=error)).explains == bool(error)
 
 
 def test_data_that_do_not_repeat_run_out_whichever_worker_takes_how_many_batches():
@@ -262,23 +96,18 @@ def test_data_that_do_not_repeat_run_out_whichever_worker_takes_how_many_batches
     assert left * checks.BATCHES > checks.WORKERS * math.ceil(TRAIN_IMAGES / BATCH)
 
 
+def silent(runs):
+    runs.traffic = 10
+
+
 def test_a_training_that_hardly_communicates_needs_a_person():
-    def silent(runs, facts):
-        runs.traffic = 10
-
-    finding = found(checks.scope, silent)
-    assert type(finding) is Unclear
-
-
-def test_a_training_that_fails_may_hardly_communicate():
-    def failed(runs, facts):
-        runs.traffic = 10
-        runs.clusters["restarted"][0].error = "ValueError: no"
-
-    assert found(checks.scope, failed) is None
+    found = COORDINATOR.find(checks.scope, silent)
+    assert type(found) is Unclear and "their host saw them exchange hardly any data" in found.message
+    assert COORDINATOR.find(checks.scope, silent, chief(error="ValueError: no")) is None
 
 
 def test_a_coordinator_that_is_never_started_again_is_not_judged():
     right = solved()
-    outcomes, explained = checks.part.compare(15, Runs({}, {"killed": right.reserved["killed"]}), right, SOURCE)
+    killed = Runs({}, {"killed": right.reserved["killed"]})
+    outcomes, explained = checks.part.compare(15, killed, right, COORDINATOR.source)
     assert {outcome.status for outcome in outcomes} == {"skipped"} and not explained

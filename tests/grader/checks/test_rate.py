@@ -52,7 +52,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("check", "change", "line", "message"), rows(WRONG))
 def test_what_is_wrong_is_said_with_its_line(check, change, line, message):
-    PRODUCTION.fails(check, change, line, message)
+    assert PRODUCTION.fails(check, change, message).line == line
     assert len(PRODUCTION.find(check, change).message) < 300
 
 

@@ -79,7 +79,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("check", "change", "line", "message"), rows(WRONG))
 def test_what_is_wrong_is_said_with_its_line(check, change, line, message):
-    PRODUCTION.fails(check, change, line, message)
+    assert PRODUCTION.fails(check, change, message).line == line
 
 
 NOT_SAVED = of_epochs("resumed", 0, 0, saved=[])

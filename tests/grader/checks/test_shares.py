@@ -176,7 +176,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("check", "runs", "line", "message"), rows(WRONG))
 def test_what_is_wrong_is_said_with_its_line(check, runs, line, message):
-    MadeUp(lambda: runs, SOURCE).fails(check, (), line, message)
+    assert MadeUp(lambda: runs, SOURCE).fails(check, (), message).line == line
 
 
 def test_right_shares_of_a_wrong_number_of_steps_pass():

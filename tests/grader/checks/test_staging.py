@@ -92,7 +92,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("check", "change", "line", "message"), rows(WRONG))
 def test_what_is_wrong_is_said_with_its_line(check, change, line, message):
-    STAGING.fails(check, change, line, message)
+    assert STAGING.fails(check, change, message).line == line
 
 
 @pytest.mark.parametrize(("check", "change"), [(staging.any_store, no_copy_by_url), (staging.staged, ALONE)])

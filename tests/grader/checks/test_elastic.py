@@ -56,7 +56,10 @@ def test_where_an_error_stays_what_it_is_the_step_is_at_fault():
     text = ELASTIC.source.text
     runs = ELASTIC.solved()
     dies(exit=1)(runs)
-    for script, at in ((text, "train(hvd"), (text.replace("raise Horovod", "pass  #"), "loss = train_step")):
+    for script, at in (
+        (text, "raise HorovodInternalError"),
+        (text.replace("raise Horovod", "pass  #"), "loss = train_step"),
+    ):
         found = find(checks.survives, runs, ELASTIC.solved(), parsing.read(script))
         assert script.splitlines()[found.line - 1].strip().startswith(at)
 

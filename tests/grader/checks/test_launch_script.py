@@ -13,7 +13,7 @@ NOT_STAGED = of("unshared", ranks=[SeenRank("otto", [])]), of("full", ranks=[See
 SHARED = {"variables": {"DATA": "/shared/the data"}, "copied": "shared"}
 WRONG = {
     checks.ranks: [
-        (of_ranks("uneven", host="head"), "4 on head. Expected: 3 on adam, 1 on zoe."),
+        (of_ranks("uneven", host="head"), "4 on head. Expected: 3 on adam and 1 on zoe."),
         (of("uneven", met=False), "4 ranks were started, and never exchanged data with each other (uneven)."),
     ],
     checks.arguments: [(of_ranks("uneven", arguments=["two", "words"]), "has the arguments ['two', 'words']. Exp")],

@@ -25,7 +25,7 @@ LOST = "After a node was lost, "
 FAILED = only("moved", 2), of("moved", exit=9, state="FAILED")
 WRONG = {
     checks.ranks: [
-        (of_ranks("steady", host="zoe"), "on these hosts (steady): 4 on zoe. Expected: 2 on adam, 2 on zoe."),
+        (of_ranks("steady", host="zoe"), "on these hosts (steady): 4 on zoe. Expected: 2 on adam and 2 on zoe."),
         (unmet("steady", 0), "never exchanged data with each"),
     ],
     checks.arguments: [(of_ranks("steady", arguments=["two", "words"]), "has the arguments ['two', 'words'].")],

@@ -66,9 +66,7 @@ class WatchedFiles:
         self.store_errors: list[str] = []
         self.wrote: list[str] = []  # checkpoints that training opened for writing, by their paths below --log-dir,
         self.renamed: list[str] = []  # and those that were renamed to these
-        self.unfinished: list[str] = []  # those of them that were written on after that
-        self.moved: dict[str, int] = {}  # by path, the size of what was renamed to a checkpoint's name
-        self.seen: dict[str, tuple[int, int, int]] = {}  # by path, a checkpoint that was there: inode, time and size
+        self.seen: dict[str, tuple[int, int]] = {}  # by path, a checkpoint that was there: inode and time
 
     def find(self, host: int, found: Found) -> None:
         """Put what the program is to find on a host into the folder for logs, newer than all that is there."""
@@ -92,7 +90,7 @@ class WatchedFiles:
         for name in ("remove", "rmtree"):
             calls.before(tf.io.gfile, name, lambda path: self._heard("os.remove", (path,)))
         calls.after(tf.io.gfile, "copy", self._copied)
-        calls.before(tf.io.gfile, "rename", lambda src, dst, overwrite=False: self._note_rename(src, dst))
+        calls.before(tf.io.gfile, "rename", lambda src, dst, overwrite=False: self._note_rename(dst))
         calls.before(ImageDataGenerator, "flow_from_directory", lambda *args, **kwargs: self._count_copy())
         store.download = self._download(store.download)
 
@@ -100,22 +98,15 @@ class WatchedFiles:
         """Note what this training does to checkpoints."""
         self.training = True
         self._count_copy()
-        self.wrote, self.renamed, self.unfinished = fit.wrote, fit.renamed, fit.unfinished
+        self.wrote, self.renamed = fit.wrote, fit.renamed
         self.seen = self._checkpoints()
 
     def new_checkpoints(self) -> list[str]:
         """Return the names of checkpoints that are new, or have been replaced, since this was last asked."""
         before, self.seen = self.seen, self._checkpoints()
-        grown = [name for name, size in self.moved.items() if name in self.seen and self.seen[name][2] != size]
-        self.unfinished += grown[: MOST - len(self.unfinished)]
-        self.moved.clear()
         return sorted(name for name, state in self.seen.items() if before.get(name) != state)[:MOST]
 
-    def largest(self, names: list[str]) -> int:
-        """Return the size of the largest of these checkpoints, in bytes; 0 for a folder."""
-        return max((self.seen[name][2] for name in names if Path(self.logs, name).is_file()), default=0)
-
-    def _checkpoints(self) -> dict[str, tuple[int, int, int]]:
+    def _checkpoints(self) -> dict[str, tuple[int, int]]:
         """Return what all checkpoints are now: files, or the folders of TensorFlow's format."""
         states = {}
         for folder, folders, names in os.walk(self.logs):
@@ -124,15 +115,13 @@ class WatchedFiles:
                     with contextlib.suppress(FileNotFoundError):  # another rank of this host may just have removed it
                         state_path = Path(folder, name)
                         state = state_path.lstat()
-                        states[os.path.relpath(state_path, self.logs)] = state.st_ino, state.st_mtime_ns, state.st_size
+                        states[os.path.relpath(state_path, self.logs)] = state.st_ino, state.st_mtime_ns
         return states
 
-    def _note_rename(self, source: object, target: object) -> None:
-        whole, path = _path(source), _path(target)
+    def _note_rename(self, target: object) -> None:
+        path = _path(target)
         if path and self._is_checkpoint(path) and len(self.renamed) < MOST:
             self.renamed.append(os.path.relpath(path, self.logs))
-            if whole and Path(whole).is_file():
-                self.moved[self.renamed[-1]] = Path(whole).stat().st_size
 
     def _is_checkpoint(self, path: str) -> bool:
         return path.startswith(self.logs + os.sep) and f"{os.sep}{CHECKPOINT}" in path.removeprefix(self.logs)
@@ -172,7 +161,7 @@ class WatchedFiles:
             if path and f"{path}{os.sep}".startswith(self.store + os.sep):
                 self.removed.add(path)
         if event == "os.rename":  # of os.replace, too
-            self._note_rename(*details[:2])
+            self._note_rename(details[1])
 
     def _note(self, opened: object, mode: str | None, flags: int) -> None:
         path = _path(opened)

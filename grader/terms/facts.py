@@ -60,7 +60,6 @@ class Epoch(Struct, forbid_unknown_fields=True):
     images: Annotated[list[Text], Meta(max_length=5000)] = []  # trained on, by their mean colours
     validation_images: Annotated[list[Text], Meta(max_length=5000)] = []
     saved: Annotated[list[str], Meta(max_length=100)] | None = None  # new checkpoints at its end
-    size: int = 0  # of the largest of them, in bytes
 
 
 class Fit(Struct, forbid_unknown_fields=True):
@@ -69,7 +68,6 @@ class Fit(Struct, forbid_unknown_fields=True):
     verbose: int | bool | str
     optimizer: dict[str, float | int | bool | str]  # its kind and settings
     callbacks: list[str]  # the classes of the script's own
-    loss_weights: list[float]
     steps_per_epoch: int | None
     log_dirs: list[str]  # of TensorBoard callbacks
     weights_built: Projection  # as the model was built
@@ -80,7 +78,6 @@ class Fit(Struct, forbid_unknown_fields=True):
     # Epoch, callback, metric, value.
     reads: Annotated[list[tuple[int, Text, Text, float]], Meta(max_length=20_000)] = []
     end: State | None = None
-    values: int = 0  # that are trained: the sizes of all trainable weights together
     loss: float | None = None  # of the same made-up answers in each script; None: it is computed elsewhere
     schedule: dict[str, float] = {}  # epoch -> the rate that the script's own callbacks set for it
     seeds: Annotated[
@@ -88,8 +85,7 @@ class Fit(Struct, forbid_unknown_fields=True):
     ] = []  # that NumPy's own generator was given in training, and kept
     generator: Text = ""  # the state of NumPy's own generator before the training, as a digest
     wrote: Annotated[list[str], Meta(max_length=100)] = []  # checkpoints that this rank opened for writing
-    renamed: Annotated[list[str], Meta(max_length=100)] = []  # and those that got their name by a rename,
-    unfinished: Annotated[list[str], Meta(max_length=100)] = []  # some of them with another size than in the end
+    renamed: Annotated[list[str], Meta(max_length=100)] = []  # and those that got their name by a rename
 
     @property
     def steps(self) -> int:

@@ -35,7 +35,6 @@ def fit(batches, built):
         verbose=0,
         optimizer={"kind": "SGD"},
         callbacks=[],
-        loss_weights=[],
         steps_per_epoch=None,
         log_dirs=[],
         weights_built=built,

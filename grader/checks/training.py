@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.reading.parsing import Source
 from grader.terms.clusters import Fresh
-from grader.terms.facts import Fit
 from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import HorovodRank, HorovodRuns, Rank, Runs
 
@@ -31,18 +29,6 @@ def close(one: Sequence[float] | None, other: Sequence[float] | None, right: Seq
         return False
     difference = np.abs(np.asarray(one, float) - np.asarray(other, float)).max()
     return bool(difference <= CLOSE * max(np.abs(right).max(), 1e-9))
-
-
-def same_loss(fit: Fit, right: Fit, source: Source) -> Finding | None:
-    """Return a Finding where the loss is a multiple of the solution's: each step is so many times as long then."""
-    if fit.loss is None or not right.loss or abs(fit.loss - right.loss) <= CLOSE * right.loss:
-        return None
-    return Finding(
-        seen=f"For the same predictions, the loss is {fit.loss / right.loss:.3g} times the solution's",
-        expected="as before",
-        hint="The mean of the gradients is divided by the number of ranks already.",
-        line=source.line_of("loss_weights", "loss"),
-    )
 
 
 def trained(ranks: Iterable[HorovodRank]) -> Finding | None:

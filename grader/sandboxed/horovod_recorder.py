@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import tensorflow as tf
@@ -46,7 +46,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         self.files: WatchedFiles | None = None
         self.local: Projection | None = None  # the gradients that this rank computed last
         self.built: WeakKeyDictionary[Any, Projection] = WeakKeyDictionary()  # by model: its first weights
-        self.compiled: WeakSet[Any] = WeakSet()  # models
+        self.weighted: WeakKeyDictionary[Any, list[float]] = WeakKeyDictionary()  # by model: its losses' weights
 
     def encoded(self) -> bytes:
         """Return the facts as msgpack, with what the rank's host holds by now."""
@@ -115,7 +115,8 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         def watched_compile(this: Any, *args: Any, **kwargs: Any) -> None:
             self.built.setdefault(this, self.project(this.trainable_weights))
             given = signature.bind(this, *args, **kwargs)
-            self.compiled.add(this)
+            weights = given.arguments.get("loss_weights")
+            self.weighted[this] = [float(weight) for weight in tf.nest.flatten(weights) if weight is not None]
             # Gradients and weights are read in steps that run eagerly, whatever the script would have.
             given.arguments.update(run_eagerly=None, jit_compile=None)
             compile_(*given.args, **given.kwargs)
@@ -142,7 +143,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
     def record_fit(self, call: FitCall) -> Iterator[None]:
         """Record one call of model.fit."""
         self.note("fit")
-        if call.model not in self.compiled:  # and Keras says so
+        if call.model not in self.weighted:  # it was never compiled, and Keras says so
             yield
             return
         steps = call.arguments["steps_per_epoch"]
@@ -150,6 +151,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             verbose=plain(call.arguments["verbose"]),
             optimizer=_describe(call.model.optimizer),
             callbacks=[type(callback).__name__ for callback in call.callbacks],
+            loss_weights=self.weighted[call.model],
             steps_per_epoch=None if steps is None else int(steps),
             log_dirs=[str(log.log_dir) for log in call.callbacks if isinstance(log, tf.keras.callbacks.TensorBoard)],
             weights_built=self.built[call.model],

@@ -68,6 +68,7 @@ class Fit(Struct, forbid_unknown_fields=True):
     verbose: int | bool | str
     optimizer: dict[str, float | int | bool | str]  # its kind and settings
     callbacks: list[str]  # the classes of the script's own
+    loss_weights: list[float]
     steps_per_epoch: int | None
     log_dirs: list[str]  # of TensorBoard callbacks
     weights_built: Projection  # as the model was built
@@ -78,7 +79,6 @@ class Fit(Struct, forbid_unknown_fields=True):
     # Epoch, callback, metric, value.
     reads: Annotated[list[tuple[int, Text, Text, float]], Meta(max_length=20_000)] = []
     end: State | None = None
-    loss: float | None = None  # of the same made-up answers in each script; None: it is computed elsewhere
     schedule: dict[str, float] = {}  # epoch -> the rate that the script's own callbacks set for it
     seeds: Annotated[
         list[Text], Meta(max_length=100)

@@ -8,7 +8,7 @@ from course.internal import stalls
 from grader.checks import ending
 from grader.checks.horovod.fashion_mnist import part
 from grader.checks.horovod.ranks import initialised
-from grader.checks.training import close, hardly_communicated, same_loss, trained
+from grader.checks.training import close, hardly_communicated, trained
 from grader.reading.parsing import Source
 from grader.terms.facts import Batch, Fit
 from grader.terms.findings import Finding, Unclear, Untold
@@ -49,7 +49,7 @@ def averaged(runs: HorovodRuns, expected: HorovodRuns, source: Source, any_rate:
             return stop
         right, fits = expected.clusters[name][0].facts.fits[0], [rank.facts.fits[0] for rank in ranks]
         for fit in fits:
-            if finding := _optimizer(fit, right, any_rate, source) or same_loss(fit, right, source):
+            if finding := _optimizer(fit, right, any_rate, source):
                 return finding
         for should, *batch in zip(right.batches, *(fit.batches for fit in fits), strict=False):
             if any(entry.local is None or entry.before is None for entry in batch):
@@ -60,12 +60,19 @@ def averaged(runs: HorovodRuns, expected: HorovodRuns, source: Source, any_rate:
 
 
 def _optimizer(fit: Fit, right: Fit, any_rate: bool, source: Source) -> Finding | None:
-    """Compare the optimizer's settings with the solution's, ignoring wrappers and, if it is free, the rate."""
+    """Compare optimizer and loss weights with the solution's, ignoring wrappers and, if it is free, the rate."""
     for key, should in right.optimizer.items():
         own = fit.optimizer.get(key, should)
         if own != should and not (any_rate and key == "learning_rate"):
             seen, line = f"The optimizer's {key} is {own}", source.line_of("opt")
             return Finding(seen=seen, expected=f"{should}, as before", line=line)
+    if fit.loss_weights not in ([], [1.0], right.loss_weights):
+        return Finding(
+            seen=f"The loss is weighted with {fit.loss_weights[0]:g}",
+            expected="as before",
+            hint="The mean of the gradients is divided by the number of ranks already.",
+            line=source.line_of("loss_weights"),
+        )
     return None
 
 

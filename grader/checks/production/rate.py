@@ -7,7 +7,7 @@ solution's callbacks set.
 import itertools
 
 from grader.checks.production.imagenet_resnet50 import WARMUP_EPOCHS, part
-from grader.checks.training import cut_short, same_loss
+from grader.checks.training import cut_short
 from grader.reading.parsing import Source
 from grader.terms.clusters import BASE_LR
 from grader.terms.facts import Fit
@@ -34,8 +34,6 @@ def full_rate(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
         full, warmup = BASE_LR * len(ranks), WARMUP_EPOCHS[name]
         right = expected.clusters[name][0].facts.fits[0]
         for rank in ranks:
-            if scaled := same_loss(rank.facts.fits[0], right, source) if rank.facts.fits else None:
-                return scaled
             epochs = _rates(rank)
             for number, rates in enumerate(epochs[warmup:], warmup + 1):
                 if rates[-1] > rates[0] * (1 + NEAR):

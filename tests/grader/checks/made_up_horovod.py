@@ -42,6 +42,7 @@ def fit(verbose=0, each=None, reads=((0, "StopAtAccuracy", "val_accuracy", 0.5),
     return Fit(
         verbose=verbose,
         optimizer={},
+        loss_weights=[],
         steps_per_epoch=steps,
         weights_built=[1.0],
         initial_epoch=0,

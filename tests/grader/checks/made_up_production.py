@@ -32,6 +32,7 @@ def rank_of(number, size, first, epochs, warmup, begin, described):
         verbose=0,
         optimizer={"kind": "SGD"},
         callbacks=[],
+        loss_weights=[],
         steps_per_epoch=STEPS,
         log_dirs=[],
         weights_built=[1.0],

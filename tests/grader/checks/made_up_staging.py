@@ -21,7 +21,7 @@ def fit():
     """Return what a rank says of a training of one batch."""
     begin = State([], [], 0, [])
     batch = Batch(0.01, [], [], [], [], [])
-    return Fit(0, {}, [], None, [], [], 0, begin, [batch])
+    return Fit(0, {}, [], [], None, [], [], 0, begin, [batch])
 
 
 def files(copier=True, **changes):

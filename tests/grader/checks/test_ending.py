@@ -12,7 +12,7 @@ BROADCAST = "broadcast of a tensor (3,) in broadcast_variables"
 GRADIENT = "allreduce of a tensor (3,) in allreduce_grads"
 METRIC = "allreduce of a tensor () in _average_metrics_in_place"
 SCRIPT = "import os\ncallbacks.append(hvd.callbacks.BroadcastGlobalVariablesCallback())\nmodel.fit()\n"
-FIT = Fit(0, {}, [], 1, [], [], 0, State([], [], 0, []))
+FIT = Fit(0, {}, [], [], 1, [], [], 0, State([], [], 0, []))
 
 
 def rank(number: int, name: str = "", facts=None, **seen) -> Rank:

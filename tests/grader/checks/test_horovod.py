@@ -35,6 +35,7 @@ def fit(batches, built):
         verbose=0,
         optimizer={"kind": "SGD"},
         callbacks=[],
+        loss_weights=[],
         steps_per_epoch=None,
         log_dirs=[],
         weights_built=built,
@@ -177,6 +178,7 @@ OTHER, APART, CALLBACK = [9.0] * 4, of_batches(0, 1, after=[9.0] * 4), ["Broadca
 WRONG = {
     updates.mean_gradient: [
         (of("one-host", optimizer={"kind": "Adam"}), 1, "The optimizer's kind is Adam. Expected: SGD, as before."),
+        (of("one-host", loss_weights=[2.0]), 2, "The loss is weighted with 2. Expected: as before."),
     ],
     updates.same_weights: [
         (of_batches(1, slots=OTHER), 3, "has the weights of rank 0, but not its optimizer's variables."),

@@ -56,17 +56,6 @@ def test_what_is_wrong_is_said_with_its_line(check, change, line, message):
     assert len(PRODUCTION.find(check, change).message) < 300
 
 
-@pytest.mark.parametrize(("loss", "found"), [(2.3, False), (2.3001, False), (None, False), (1.15, True), (4.6, True)])
-def test_a_loss_that_is_a_multiple_makes_each_step_as_long(loss, found):
-    runs, right = solved(), solved()
-    for ranks, value in ((right.ranks(), 2.3), (runs.ranks(), loss)):
-        for rank in ranks:
-            rank.facts.fits[0].loss = value
-    scaled = rate.full_rate(runs, right, PRODUCTION.source)
-    assert bool(scaled) == found and (not found or f"{loss / 2.3:g} times the solution's" in scaled.message)
-    assert not found or scaled.line == line("loss=")
-
-
 def test_curved_warm_ups_are_right():
     for name, size in SIZES.items():
         count = STEPS * WARMUP_EPOCHS[name]

@@ -47,7 +47,7 @@ def runs_of(epochs, size=2, train=cut, validate=cut, initial=0, name="three-rank
             Epoch(images=train(epoch, size, TRAIN_IMAGES)[number], validation_images=named(validate, size)[number])
             for epoch in epochs
         ]
-        fit = Fit(0, {}, [], None, [], [], initial, State([], [], 0, []), [Batch(0.1, [], [], [])], own)
+        fit = Fit(0, {}, [], [], None, [], [], initial, State([], [], 0, []), [Batch(0.1, [], [], [])], own)
         fit.generator = f"of rank {number}"
         facts = HorovodFacts(fits=[fit])
         ranks.append(Rank(number, 0, f"Rank {number}", cluster, 0, None, "", "", "", facts, reported=True))

@@ -26,6 +26,7 @@ FACTS = HorovodFacts(
             verbose=1,
             optimizer={"kind": "SGD", "momentum": 0.9},
             callbacks=["First"],
+            loss_weights=[],
             steps_per_epoch=4,
             log_dirs=[],
             weights_built=[1.0],

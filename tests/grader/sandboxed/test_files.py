@@ -22,7 +22,7 @@ from grader.sandboxed.files import WatchedFiles
 logs = pathlib.Path("left")
 logs.mkdir()
 files = WatchedFiles(Folders("store", "kept", "left"))
-fit = Fit(0, {}, [], None, [], [], 0, State([], [], 0, []))
+fit = Fit(0, {}, [], [], None, [], [], 0, State([], [], 0, []))
 """
 
 

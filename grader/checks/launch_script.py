@@ -35,24 +35,7 @@ ANOTHER = "a status other than 0"
 def _failure(runs: LaunchRuns) -> Finding | None:
     """Return why the script did not run to its end where nothing happens to the hosts, if so."""
     ran = of(runs, UNEVEN)
-    first, hint = ran.facts.first, on_hosts.printed(ran)
-    started = f"{len(first.ranks)} ranks were started" if first.ranks else "no rank was started"
-    if syntax := on_hosts.invalid(ran.facts):
-        return syntax
-    if ran.ended_for == "output":
-        return Finding(seen=f"The script prints endlessly ({ran.cluster})", expected="it ends by itself")
-    if ran.ended_for:
-        met = "exchanged data, and ended" if first.met else "have not all exchanged data with each other"
-        rest = f", which {met}" if first.ranks else ""
-        seen = f"The script does not end ({ran.cluster}): {started}{rest}"
-        return Finding(seen=seen, expected="it ends by itself", hint=hint)
-    if ran.exit:
-        seen = f"The script ends with status {ran.exit} ({ran.cluster}); {started}"
-        return Finding(seen=seen, expected="status 0", hint=hint)
-    if not first.ranks:
-        seen = f"The script ends without starting a rank ({ran.cluster})"
-        return Finding(seen=seen, expected="one rank per slot", hint=hint)
-    return None
+    return on_hosts.failure(ran, "script", f"with status {ran.exit}", "with status 0")
 
 
 part = Part("launch.sh", LaunchFacts, read=shell.read, ended=on_hosts.ends(_failure))

@@ -6,16 +6,16 @@ from typing import TypeVar
 
 from grader.checks import ending
 from grader.terms.clusters import Watched
-from grader.terms.findings import Finding, Untold, listed
+from grader.terms.findings import Finding, Untold, counted, listed
 from grader.terms.report import Outcome
 from grader.terms.runs import Facts, Rank, Runs
-from grader.terms.watched_facts import JobFacts, LaunchFacts, ScriptFacts
+from grader.terms.watched_facts import JobFacts, LaunchFacts
 
 Started = TypeVar("Started", LaunchFacts, JobFacts)
 
 DATA, MANAGEMENT = "eth0", "eth1"  # interfaces
 MPIRUN = "mpirun", "mpiexec", "prterun", "srun"
-ASTRAY = 1 / 4  # of the bytes of all tensors: what may travel over another network. MPI by itself uses all networks.
+ELSEWHERE = 1 / 4  # of the bytes of all tensors: what may travel over another network. MPI by itself uses all networks.
 LAST = 300  # characters of what a script printed last
 
 
@@ -41,21 +41,35 @@ def ends(failure: Callable[[Runs[Facts]], Finding | None]) -> Callable[[Runs[Fac
     return ended
 
 
-def invalid(facts: ScriptFacts) -> Finding | None:
-    """Return a Finding with what bash says of a script before it runs, if it says anything."""
-    if not facts.syntax:
-        return None
-    line = facts.syntax.partition("line ")[2].partition(":")[0]
-    return Finding(
-        seen=f"The script is not valid bash: {facts.syntax.splitlines()[0]}",
-        expected="`bash -n` prints nothing",
-        line=int(line) if line.isdecimal() else None,
-    )
+def failure(ran: Rank[Started], what: str, ended: str, right: str) -> Finding | None:
+    """Return why a script did not run to its end where nothing happens to the hosts, if so.
 
-
-def printed(ran: Rank[Facts]) -> str:
-    """Return what a script printed last, as a hint."""
-    return f"It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
+    Args:
+        ran: the script.
+        what: it is called.
+        ended: how it ended, in words.
+        right: how it has to end, likewise.
+    """
+    facts, hint = ran.facts, f"It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
+    if facts.syntax:
+        line = facts.syntax.partition("line ")[2].partition(":")[0]
+        return Finding(
+            seen=f"The {what} is not valid bash: {facts.syntax.splitlines()[0]}",
+            expected="`bash -n` prints nothing",
+            line=int(line) if line.isdecimal() else None,
+        )
+    ranks = sum(len(run.ranks) for run in facts.runs)
+    met = "exchanged data" if facts.first.met else "have not all exchanged data with each other"
+    started = f"{counted(ranks, 'rank')} started, which {met}" if ranks else "no rank started"
+    if ran.ended_for:
+        how = "prints endlessly" if ran.ended_for == "output" else "does not end"
+        return Finding(seen=f"The {what} {how} ({ran.cluster}): {started}", expected="it ends by itself", hint=hint)
+    if ended != right:
+        return Finding(seen=f"The {what} ends {ended} ({ran.cluster}): {started}", expected=right, hint=hint)
+    if not ranks:
+        seen = f"The {what} ends without starting a rank ({ran.cluster})"
+        return Finding(seen=seen, expected="one rank per slot or task", hint=hint)
+    return None
 
 
 def unseen(ran: Rank[Started]) -> Finding | None:
@@ -99,7 +113,7 @@ def other_network(ran: Rank[Started], right: Rank[Started], own: str, other: str
     if nothing := unseen(ran):
         return nothing
     received, sent = ran.facts.received, right.facts.received[own]
-    if received.get(own, 0) >= (1 - ASTRAY) * sent and received.get(other, 0) <= ASTRAY * sent:
+    if received.get(own, 0) >= (1 - ELSEWHERE) * sent and received.get(other, 0) <= ELSEWHERE * sent:
         return None
     kilobytes = {name: received.get(name, 0) // 1000 for name in (own, other)}
     return Finding(

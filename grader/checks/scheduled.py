@@ -32,24 +32,10 @@ LIMIT = _cluster("limit", "2 nodes, and a time limit that comes")
 def _failure(runs: JobRuns) -> Finding | None:
     """Return why the job did not run to its end where nothing happens to its nodes, if so."""
     ran = of(runs, STEADY)
-    facts, hint = ran.facts, on_hosts.printed(ran)
-    ranks = sum(len(run.ranks) for run in facts.runs)
-    started = f"{ranks} ranks were started" if ranks else "no rank was started"
-    if syntax := on_hosts.invalid(facts):
-        return syntax
-    if facts.refused:
-        seen = f"Slurm does not take the job: {facts.refused.splitlines()[-1]}"
+    if ran.facts.refused and not ran.facts.syntax:
+        seen = f"Slurm does not take the job: {ran.facts.refused.splitlines()[-1]}"
         return Finding(seen=seen, expected="sbatch prints the number of a job")
-    if ran.ended_for:
-        seen = f"The job does not end ({ran.cluster}): {started}"
-        return Finding(seen=seen, expected="it ends by itself", hint=hint)
-    if facts.state != "COMPLETED":
-        seen = f"The job ends as {facts.state}, with status {ran.exit} ({ran.cluster}); {started}"
-        return Finding(seen=seen, expected="COMPLETED", hint=hint)
-    if not ranks:
-        seen = f"The job ends without starting a rank ({ran.cluster})"
-        return Finding(seen=seen, expected="one rank per task", hint=hint)
-    return None
+    return on_hosts.failure(ran, "job", f"as {ran.facts.state}, with status {ran.exit}", "as COMPLETED, with status 0")
 
 
 part = Part("job.sbatch", JobFacts, read=shell.read, ended=on_hosts.ends(_failure))

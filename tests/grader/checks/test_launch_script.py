@@ -67,16 +67,20 @@ def test_a_script_may_send_the_data_to_a_host_that_does_not_see_them():
     ("changes", "said", "line"),
     [
         ({"syntax": "launch.sh: line 12: unexpected end of file"}, "not valid bash: launch.sh: line 12", 12),
-        ({"ended_for": "time", "met": False}, "does not end (uneven): 4 ranks were started, which have not all", None),
+        ({"ended_for": "time", "met": False}, "does not end (uneven): 4 ranks started, which have not all", None),
         (
             {"ended_for": "time"},
-            "4 ranks were started, which exchanged data, and ended. Expected: it ends",
+            "4 ranks started, which exchanged data. Expected: it ends by itself.",
             None,
         ),
-        ({"ended_for": "time", "ranks": []}, "The script does not end (uneven): no rank was started.", None),
-        ({"ended_for": "output"}, "The script prints endlessly (uneven).", None),
-        ({"exit": 127, "stdout": "mpirum: not found\n"}, "status 127 (uneven); 4 ranks were started.", None),
-        ({"exit": 127, "stdout": "mpirum: not found\n"}, "Expected: status 0. It printed last: mpirum: not", None),
+        ({"ended_for": "time", "ranks": []}, "The script does not end (uneven): no rank started.", None),
+        ({"ended_for": "output"}, "The script prints endlessly (uneven): 4 ranks started", None),
+        (
+            {"exit": 127, "stdout": "mpirum: command not found\n"},
+            "status 127 (uneven): 4 ranks started, which exchanged data. Expected: with status 0. It printed "
+            "last: mpirum: command not found",
+            None,
+        ),
         ({"ranks": []}, "The script ends without starting a rank (uneven).", None),
     ],
 )

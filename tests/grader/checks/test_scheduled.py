@@ -81,10 +81,17 @@ def test_what_is_missing_is_said(check, change, message):
     [
         ({"syntax": "job.sbatch: line 12: unexpected end of file"}, "not valid bash: job.sbatch: line 12", 12),
         ({"refused": "sbatch fails: error: invalid partition"}, "Slurm does not take the job: sbatch fails", None),
-        ({"ended_for": "time"}, "The job does not end (steady): 4 ranks were started. Expected", None),
-        ({"ended_for": "time", "runs": []}, "The job does not end (steady): no rank was started.", None),
-        ({"ended_for": "time", "stdout": "waits\n"}, "Expected: it ends by itself. It printed last: waits", None),
-        ({"state": "FAILED", "exit": 127}, "ends as FAILED, with status 127 (steady); 4 ranks were started.", None),
+        (
+            {"ended_for": "time"},
+            "The job does not end (steady): 4 ranks started, which exchanged data. Expected",
+            None,
+        ),
+        (
+            {"ended_for": "time", "runs": [], "stdout": "waits\n"},
+            "The job does not end (steady): no rank started. Expected: it ends by itself. It printed last: waits",
+            None,
+        ),
+        ({"state": "FAILED", "exit": 127}, "ends as FAILED, with status 127 (steady): 4 ranks started, which", None),
         ({"runs": []}, "The job ends without starting a rank (steady).", None),
     ],
 )

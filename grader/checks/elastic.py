@@ -58,22 +58,19 @@ part = Part(
         "When a step raises `tf.errors.UnknownError`, raise `HorovodInternalError` instead",
         "the training continues with the ranks that are left",
     ),
+    look_at=("HorovodInternalError", "train_step"),
     hint="hvd.elastic.run calls the function again after HorovodInternalError, and after no other error.",
 )
 def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
     """When a host dies, the training continues on the others, and ends with a model."""
     ran, right = of(runs, DIES), of(expected, DIES)
     what = f"A host died in mid-epoch ({ran.cluster})"
-    ends = source.line_of("train" if source.line_of("HorovodInternalError") else "train_step")
-    if failed := _unseen(ran) or _failed(ran, what, source, ends):
+    if failed := _unseen(ran) or _failed(ran, what, source):
         return failed
     last, wanted = (max((each.epoch for each in facts.commits), default=None) for facts in (ran.facts, right.facts))
     if last is not None and wanted is not None and last < wanted and median(ran.facts.uses) < wanted + 1 / 2:
-        return Finding(
-            seen=f"{what}, and the training ended in epoch {last + 1}",
-            expected=f"it ends after epoch {wanted + 1}",
-            line=source.line_of("HorovodInternalError", "UnknownError", "train_step"),
-        )
+        seen = f"{what}, and the training ended in epoch {last + 1}"
+        return Finding(seen=seen, expected=f"it ends after epoch {wanted + 1}")
     return None
 
 
@@ -81,6 +78,7 @@ def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Findin
     20,
     points=2,
     asks=("with the others when ranks join",),
+    look_at=("TensorFlowKerasState", "train_step"),
     hint="state.commit() sees whether hosts have come. The state has to have all that a new rank needs.",
 )
 def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | None:
@@ -93,7 +91,7 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
     if new := next((host for host in wanted if host not in hosts), None):
         seen = f"{what}, and no rank started on {new}"
         return Finding(seen=seen, expected="one, after the next commit", line=source.line_of("commit", "run"))
-    if failed := _failed(ran, what, source, source.line_of("train")):
+    if failed := _failed(ran, what, source):
         return failed
     if ran.facts.received < right.facts.received / 2:
         return Finding(
@@ -106,7 +104,6 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
             seen=f"{ran.facts.astray} of {len(ran.facts.uses)} images moved the weights in other directions than the "
             f"gradients of rank 0's weights say ({ran.cluster}): a rank trains with weights of its own",
             expected="all ranks begin with those of rank 0, also without --weights",
-            line=source.line_of("TensorFlowKerasState", "train_step"),
         )
     return None
 
@@ -115,6 +112,7 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
     20,
     points=2,
     asks=("that of one rank, times the number of ranks", "Set the learning rate whenever `train` is called"),
+    look_at=("learning_rate", "base_lr"),
     needs=(grows,),
     hint="optimizer.learning_rate.assign(), at the beginning of train: args.base_lr * hvd.size().",
 )
@@ -128,7 +126,6 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
                 f"a use at --base-lr does ({ran.cluster})",
                 expected=f"{_epochs(right)} times, once per epoch, with --momentum, and at a learning rate of "
                 "--base-lr multiplied by the current number of ranks",
-                line=source.line_of("learning_rate", "base_lr"),
             )
     return None
 
@@ -137,6 +134,7 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
     20,
     points=2,
     asks=("each image is used once per epoch, however many ranks there are",),
+    look_at=("permutation", "seen"),
     needs=(rate,),
     hint="An epoch continues at state.seen. All ranks need the same order, and the state has to have the model in it.",
 )
@@ -150,7 +148,6 @@ def once(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
                 seen=f"In {epochs} epochs, {len(more)} of {len(ran.facts.uses)} images were used more than {epochs} "
                 f"times, and {len(less)} less often ({ran.cluster})",
                 expected="each of them once per epoch",
-                line=source.line_of("permutation", "seen"),
             )
     return None
 
@@ -162,6 +159,7 @@ def once(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
         "Commit every `args.commit_steps` steps, and at the end of an epoch",
         "Rank 0 logs each commit before it is made",
     ),
+    look_at=("commit", "log"),
     needs=(grows,),
     hint="state.commit() after every args.commit_steps steps, and at the end of an epoch. log() before it, on rank 0.",
 )
@@ -170,7 +168,7 @@ def commits(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding
     for ran, right in _trained(runs, expected):
         if found := _wrong_log(ran, right):
             seen, should = found
-            return Finding(seen=f"{seen} ({ran.cluster})", expected=should, line=source.line_of("commit", "log"))
+            return Finding(seen=f"{seen} ({ran.cluster})", expected=should)
     return None
 
 
@@ -232,15 +230,15 @@ def _unseen(ran: ElasticRank) -> Finding | None:
     return Untold(seen=f"the ranks exchange no gradients ({ran.cluster})") if ran.facts.happened is None else None
 
 
-def _failed(ran: ElasticRank, what: str, source: Source, ends: int | None) -> Finding | None:
-    """Return why a training has left no model, if so; the line is where an error ends it."""
+def _failed(ran: ElasticRank, what: str, source: Source) -> Finding | None:
+    """Return why a training has left no model, if so."""
     later = f"{ran.facts.seconds - (ran.facts.happened or 0):.0f} s later"
     if ran.ended_for:
         seen = f"{what}, and the training did not end: it was ended {later}"
         return Finding(seen=seen, expected="it continues, and ends", hint=_printed(ran))
     if ran.exit:
         seen = f"{what}, and the training ended with status {ran.exit}, {later}"
-        return Finding(seen=seen, expected="it continues", hint=_printed(ran), line=ends)
+        return Finding(seen=seen, expected="it continues", hint=_printed(ran))
     if not ran.facts.uses:
         seen = f"{what}, and the training ended without a model that can be read"
         return Finding(seen=seen, expected="model.keras in --log-dir", line=source.line_of("save"))

@@ -12,13 +12,10 @@ from grader.checks.part import Part
 from grader.reading.parsing import Source
 from grader.terms.clusters import Fresh, Resumed, TaskSpec, flags
 from grader.terms.facts import ARGUMENTS, TaskFacts
-from grader.terms.findings import Finding, counted
+from grader.terms.findings import Finding, counted, listed
 from grader.terms.runs import TaskRank, TaskRuns
 
-part = Part(
-    "evaluator.py",
-    TaskFacts,
-)
+part = Part("evaluator.py", TaskFacts)
 
 CHECKPOINTS = 3  # that the training leaves
 MORE = 9  # epochs, of which only so many are trained
@@ -94,13 +91,14 @@ def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     16,
     points=1,
     asks=("evaluate each checkpoint as it appears", "A loop of your own that does the same is fine, too."),
+    look_at=ENDS,
     hint="tf.keras.utils.SidecarEvaluator takes the compiled model, the data and the folder of the checkpoints; its "
     "start() waits for checkpoints, loads them and evaluates.",
 )
 def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The evaluator waits for checkpoints, and evaluates each one as it appears."""
     rank = _own(runs)
-    line = rank.facts.lines.get("evaluate") or rank.facts.lines.get("wait") or source.line_of(*ENDS)
+    line = rank.facts.lines.get("evaluate") or rank.facts.lines.get("wait")
     if rank.error and "no checkpoint" in rank.causes:
         seen, line = f"{rank.where} ends because there is no checkpoint yet", rank.error_line or line
         return Finding(seen=seen, expected="it waits for them", line=line, explains=True)
@@ -128,7 +126,7 @@ def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     elif (
         CHECKPOINTS in numbers and len(numbers) < CHECKPOINTS and not (rank.error or rank.ended_for)
     ):  # see ends(), too
-        what = f"checkpoints {' and '.join(map(str, numbers))} of {CHECKPOINTS}"
+        what = f"checkpoints {listed(numbers)} of {CHECKPOINTS}"
     if not what:
         return None
     seen = f"{rank.where} evaluates {what}, though there was time for each"  # the training waits for each evaluation
@@ -139,31 +137,32 @@ def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     16,
     points=1,
     asks=("Without it, the number of epochs counts.",),
+    look_at=ENDS,
     hint="The flag is None where it is not given. SidecarEvaluator's start() returns only if max_evaluations is a "
     "number.",
 )
 def ends(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Without --max-evaluations, the evaluator ends after the checkpoint of the last epoch."""
     rank = _own(runs)
-    line = source.line_of(*ENDS)
     if not rank.facts.evaluations:
         return _nothing(rank)
     given = f"{rank.where} has --epochs {CHECKPOINTS} and no --max-evaluations."
     if "wait" in rank.facts.order or rank.ended_for:
         seen = f"{given} It does not end after checkpoint {CHECKPOINTS}"
-        return Finding(seen=seen, expected="it ends by itself then", line=line, explains=True)
+        return Finding(seen=seen, expected="it ends by itself then", explains=True)
     if rank.error:
         return tasks.untold(rank, "fails")
     last = _number(rank, rank.facts.evaluations[-1])
     if last != CHECKPOINTS:
         after = f"after checkpoint {last}" if last else "after weights that are in no checkpoint"
-        return Finding(seen=f"{given} It ends {after}", expected=f"after checkpoint {CHECKPOINTS}", line=line)
+        return Finding(seen=f"{given} It ends {after}", expected=f"after checkpoint {CHECKPOINTS}")
     return None
 
 
 @part.check(
     16,
     points=1,
+    look_at=ENDS,
     needs=(ends,),
     asks=("the number of the last checkpoint",),
     hint="A checkpoint's name ends in its number. An evaluator that is late skips checkpoints, so it evaluates fewer.",
@@ -179,7 +178,6 @@ def number(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
             seen=f"{rank.where}, when {CHECKPOINTS} checkpoints are there already, waits after {times}, with --epochs "
             f"{CHECKPOINTS}",
             expected="it ends after the checkpoint with that number, however many it has skipped",
-            line=source.line_of(*ENDS),
         )
     return None
 
@@ -188,6 +186,7 @@ def number(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     16,
     points=2,
     asks=("Add the flag `--max-evaluations`", "A newer one ends the evaluator, too."),
+    look_at=ENDS,
     hint="argparse turns the flag into args.max_evaluations; it is a whole number, and has to reach the evaluator.",
 )
 def flag(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -201,13 +200,13 @@ def flag(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
             return tasks.untold(rank, "ends by no checkpoint's number")
         given = f"--max-evaluations {LAST} and --epochs {MORE}"
         seen = f"{rank.where}, with {given}, does not end after checkpoint {CHECKPOINTS}"
-        return Finding(seen=seen, expected="it ends then", line=source.line_of(*ENDS))
+        return Finding(seen=seen, expected="it ends then")
     rank, finding = _late(runs, 2, source)
     if finding or not rank:
         return finding
     if "wait" not in rank.facts.order and not rank.ended_for:
         seen = f"{rank.where}, with --max-evaluations {BEYOND}, ends after checkpoint {CHECKPOINTS}"
-        return Finding(seen=seen, expected="it waits for one with that number", line=source.line_of(*ENDS))
+        return Finding(seen=seen, expected="it waits for one with that number")
     return None
 
 
@@ -215,6 +214,7 @@ def flag(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     16,
     points=1,
     asks=("on all validation images",),
+    look_at=("steps", "take", "images"),
     hint="An evaluation without a number of steps goes over all of the data.",
 )
 def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -230,7 +230,6 @@ def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
             return Finding(
                 seen=f"{rank.where}: an evaluation is over {times}{others}",
                 expected=f"the {len(should)} validation images, each of them once",
-                line=source.line_of("steps", "take", "images"),
             )
     return None
 
@@ -239,6 +238,7 @@ def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     16,
     points=1,
     asks=("with the callbacks",),
+    look_at=("callbacks",),
     hint="The list callbacks is there already: it has to be given to what evaluates.",
 )
 def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -248,12 +248,12 @@ def curve(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         return _nothing(rank)
     if not rank.facts.logs:
         seen = f"{rank.where} evaluates, and TensorBoard's callback writes no logs below --log-dir"
-        return Finding(seen=seen, expected=CURVE, line=source.line_of("SidecarEvaluator", "callbacks"))
+        return Finding(seen=seen, expected=CURVE, line=source.line_of("SidecarEvaluator"))
     made = len(rank.facts.evaluations) - bool(rank.error)  # an error may have cut the last one off
     if rank.facts.points < made:
         evaluations = counted(made, "evaluation")
         seen = f"{rank.where}: {evaluations}, and {counted(rank.facts.points, 'value')} in TensorBoard's logs"
-        return Finding(seen=seen, expected=CURVE, line=source.line_of("callbacks"))
+        return Finding(seen=seen, expected=CURVE)
     return None
 
 

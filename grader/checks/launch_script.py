@@ -7,12 +7,12 @@ from outside of it: see grader.watchers.launch_watcher.
 from collections import Counter
 
 from grader.checks import on_hosts
-from grader.checks.on_hosts import DATA, MANAGEMENT, MPIRUN, listed, of
+from grader.checks.on_hosts import DATA, MANAGEMENT, MPIRUN, of, per_host
 from grader.checks.part import Part
 from grader.reading import shell
 from grader.reading.parsing import Source
 from grader.terms.clusters import Watched
-from grader.terms.findings import Finding, Untold
+from grader.terms.findings import Finding, Untold, listed
 from grader.terms.runs import LaunchRank, LaunchRuns
 from grader.terms.watched_facts import LaunchFacts
 
@@ -63,28 +63,31 @@ part = Part("launch.sh", LaunchFacts, read=shell.read, ended=on_hosts.ends(_fail
     points=2,
     clusters=(UNEVEN, FAILING, UNSHARED, FULL, CUT, CUT_FIRST),
     asks=("Start as many ranks on each host as it has slots",),
+    look_at=MPIRUN,
     hint="mpirun reads the slots from the file that --hostfile names, but not every comment in it.",
 )
 def ranks(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """On each host, as many ranks are started as the hostfile says."""
-    return on_hosts.wrong_ranks(of(runs, UNEVEN), of(expected, UNEVEN), source.line_of(*MPIRUN))
+    return on_hosts.wrong_ranks(of(runs, UNEVEN), of(expected, UNEVEN))
 
 
 @part.check(
     18,
     points=1,
     asks=("Pass the program's arguments on as they are",),
+    look_at=("program", *MPIRUN),
     hint='"${array[@]}", in quotes, is one word per element; $* and ${array[@]} without quotes are not.',
 )
 def arguments(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """Each rank has the arguments that the script was given for the program."""
-    return on_hosts.other_arguments(of(runs, UNEVEN), of(expected, UNEVEN), source.line_of("program", *MPIRUN))
+    return on_hosts.other_arguments(of(runs, UNEVEN), of(expected, UNEVEN))
 
 
 @part.check(
     18,
     points=1,
     asks=("`RUN` and `SEED` reach every rank",),
+    look_at=MPIRUN,
     hint="mpirun has an option for each variable that is to travel.",
 )
 def variables(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
@@ -99,7 +102,7 @@ def variables(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding
                 return Finding(
                     seen=f"A rank on {rank.host} {has} the variable {name}",
                     expected=f"'{wanted[name]}'",
-                    line=source.line_of(name, *MPIRUN),
+                    line=source.line_of(name),
                 )
     return on_hosts.unseen(ran)
 
@@ -108,36 +111,36 @@ def variables(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding
     18,
     points=2,
     asks=("over the network that `DATA_NETWORK` names, and over no other",),
+    look_at=("btl_tcp_if_include", *MPIRUN),
     hint="btl_tcp_if_include takes a network such as 10.77.0.0/24, too.",
 )
 def network(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """Tensors travel over the network that DATA_NETWORK names."""
-    line = source.line_of("btl_tcp_if_include", *MPIRUN)
-    return on_hosts.other_network(
-        of(runs, UNEVEN), of(expected, UNEVEN), DATA, MANAGEMENT, line
-    ) or on_hosts.other_network(of(runs, FAILING), of(expected, FAILING), MANAGEMENT, DATA, line)
+    odd = on_hosts.other_network(of(runs, UNEVEN), of(expected, UNEVEN), DATA, MANAGEMENT)
+    return odd or on_hosts.other_network(of(runs, FAILING), of(expected, FAILING), MANAGEMENT, DATA)
 
 
 @part.check(
     18,
     points=1,
     asks=("copy the folder `DATA` to each host's own disk", "`DATA` names the copy"),
+    look_at=("DATA", *MPIRUN),
     hint="ssh runs cp on each host. /scratch is the host's own disk. Then mpirun passes DATA on with another value.",
 )
 def staged(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """DATA points each rank to a copy of the data on its own host's disk."""
-    return on_hosts.not_staged(of(runs, UNEVEN), source.line_of("DATA", *MPIRUN))
+    return on_hosts.not_staged(of(runs, UNEVEN))
 
 
 @part.check(
     18,
     points=1,
     asks=("Start no rank at all if one host has no copy, and end with a status other than 0",),
+    look_at=("cp", "rsync", "scp", *MPIRUN),
     hint="A command in the background has a status, too: wait returns it.",
 )
 def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """No rank starts if a host has no copy of the data."""
-    line = source.line_of("cp", "rsync", "scp", *MPIRUN)
     for where, what in ((UNSHARED, "One host does not see the data"), (FULL, "One host has no room for the data")):
         ran = of(runs, where)
         what = f"{what} ({ran.cluster}), and"
@@ -145,12 +148,11 @@ def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Find
         if ranks and all(rank.copied == "own" for rank in ran.facts.first.ranks):
             continue  # it sent the data there
         if ranks:
-            seen = f"{what} ranks were started all the same: {listed(ranks)}"
-            return Finding(seen=seen, expected="none", line=line)
+            return Finding(seen=f"{what} ranks were started all the same: {per_host(ranks)}", expected="none")
         if ran.ended_for:
-            return Finding(seen=f"{what} the script does not end", expected=f"it ends with {ANOTHER}", line=line)
+            return Finding(seen=f"{what} the script does not end", expected=f"it ends with {ANOTHER}")
         if not ran.exit:
-            return Finding(seen=f"{what} the script ends with status 0", expected=ANOTHER, line=line)
+            return Finding(seen=f"{what} the script ends with status 0", expected=ANOTHER)
     return staged(runs, expected, source) and Untold(seen="not every host has a copy of the data")
 
 
@@ -158,19 +160,19 @@ def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Find
     18,
     points=1,
     asks=("if a rank fails, another status than 0",),
+    look_at=("wait", *MPIRUN),
     hint="After `wait PID`, $? has the status of that process. `|| true` throws it away.",
 )
 def status(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """The script ends with a status other than 0 if a rank fails, and leaves no rank behind."""
     ran = of(runs, FAILING)
     what = f"A rank fails with status 3 ({ran.cluster})"
-    line = source.line_of("wait", *MPIRUN)
     if nothing := on_hosts.unseen(ran):
         return nothing
     if ran.ended_for:
-        return Finding(seen=f"{what}, and the script does not end", expected=f"it ends with {ANOTHER}", line=line)
+        return Finding(seen=f"{what}, and the script does not end", expected=f"it ends with {ANOTHER}")
     if not ran.exit:
-        return Finding(seen=f"{what}, and the script ends with status 0", expected=ANOTHER, line=line)
+        return Finding(seen=f"{what}, and the script ends with status 0", expected=ANOTHER)
     return _left(ran, what)
 
 
@@ -178,31 +180,30 @@ def status(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
     18,
     points=1,
     asks=("print its name within 30 s, end the ranks on the other hosts, and end with a status other than 0",),
+    look_at=("kill", "timeout", *MPIRUN),
     hint="ssh to a host that is gone does not return for long: timeout ends it. Who looks while mpirun runs?",
 )
 def lost(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """A host that no longer answers is named, and the ranks on the others end."""
-    return _lost(runs, expected, source, CUT) or _lost(runs, expected, source, CUT_FIRST)
+    return _lost(runs, expected, CUT) or _lost(runs, expected, CUT_FIRST)
 
 
-def _lost(runs: LaunchRuns, expected: LaunchRuns, source: Source, where: Watched) -> Finding | None:
+def _lost(runs: LaunchRuns, expected: LaunchRuns, where: Watched) -> Finding | None:
     """Return a Finding where the lost host of a cluster is not named, or ranks on the other one do not end."""
     ran = of(runs, where)
     gone = of(expected, where).facts.named[-1]
     what = f"The cable of {gone} was pulled"
     if nothing := on_hosts.unseen(ran):
         return nothing
-    line = source.line_of("kill", "timeout", *MPIRUN)
     if ran.ended_for:
-        seen = f"{what}, and the script still runs {LATEST} s later"
-        return Finding(seen=seen, expected=f"it prints the name {gone}, and ends", line=line)
+        late = f"{what}, and the script still runs {LATEST} s later"
+        return Finding(seen=late, expected=f"it prints the name {gone}, and ends")
     if not ran.exit:
-        return Finding(seen=f"{what}, and the script ends with status 0", expected=ANOTHER, line=line)
+        return Finding(seen=f"{what}, and the script ends with status 0", expected=ANOTHER)
     if ran.facts.named != [gone]:
-        others = " and ".join(name for name in ran.facts.named if name != gone)
+        others = listed([name for name in ran.facts.named if name != gone])
         names = f"{others} as well" if gone in ran.facts.named else others or "no host's name"
-        seen = f"{what}, and the script prints {names}"
-        return Finding(seen=seen, expected=f"{gone}, the lost host", line=line)
+        return Finding(seen=f"{what}, and the script prints {names}", expected=f"{gone}, the lost host")
     return _left(ran, what)
 
 
@@ -210,5 +211,5 @@ def _left(ran: LaunchRank, what: str) -> Finding | None:
     """Return a Finding where processes are left on hosts after the script has ended."""
     if not ran.facts.running:
         return None
-    seen = f"{what}, the script ends, and processes still run on {' and '.join(ran.facts.running)} 5 s later"
+    seen = f"{what}, the script ends, and processes still run on {listed(ran.facts.running)} 5 s later"
     return Finding(seen=seen, expected="the script ends all ranks")

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from grader.checks import ending
 from grader.terms.clusters import Watched
-from grader.terms.findings import Finding, Untold
+from grader.terms.findings import Finding, Untold, listed
 from grader.terms.report import Outcome
 from grader.terms.runs import Facts, Rank, Runs
 from grader.terms.watched_facts import JobFacts, LaunchFacts, ScriptFacts
@@ -63,32 +63,31 @@ def unseen(ran: Rank[Started]) -> Finding | None:
     return None if ran.facts.first.met else Untold(seen=f"the ranks never exchanged data ({ran.cluster})")
 
 
-def wrong_ranks(ran: Rank[Started], right: Rank[Started], line: int | None) -> Finding | None:
+def wrong_ranks(ran: Rank[Started], right: Rank[Started]) -> Finding | None:
     """Return a Finding where other ranks are started than by the solution, or no single job of them."""
     run = ran.facts.first
     if not run.ranks:
         return Untold(seen=f"no rank was started ({ran.cluster})")
     found, wanted = (Counter(rank.host for rank in each.facts.first.ranks) for each in (ran, right))
     if found != wanted:
-        seen = f"Ranks were started on these hosts ({ran.cluster}): {listed(found)}"
-        return Finding(seen=seen, expected=listed(wanted), line=line)
+        seen = f"Ranks were started on these hosts ({ran.cluster}): {per_host(found)}"
+        return Finding(seen=seen, expected=per_host(wanted))
     if not run.met:
         seen = f"{len(run.ranks)} ranks were started, and never exchanged data with each other ({ran.cluster})"
-        return Finding(seen=seen, expected="one job of all ranks", line=line)
+        return Finding(seen=seen, expected="one job of all ranks")
     return None
 
 
-def other_arguments(ran: Rank[Started], right: Rank[Started], line: int | None) -> Finding | None:
+def other_arguments(ran: Rank[Started], right: Rank[Started]) -> Finding | None:
     """Return a Finding where a rank has other arguments than those that the solution starts."""
     expected = right.facts.first.ranks[0].arguments
     for rank in ran.facts.first.ranks:
         if rank.arguments != expected:
-            seen = f"A rank on {rank.host} has the arguments {rank.arguments}"
-            return Finding(seen=seen, expected=f"{expected}", line=line)
+            return Finding(seen=f"A rank on {rank.host} has the arguments {rank.arguments}", expected=f"{expected}")
     return unseen(ran)
 
 
-def other_network(ran: Rank[Started], right: Rank[Started], own: str, other: str, line: int | None) -> Finding | None:
+def other_network(ran: Rank[Started], right: Rank[Started], own: str, other: str) -> Finding | None:
     """Return a Finding where tensors do not travel over the network that DATA_NETWORK names.
 
     Args:
@@ -96,7 +95,6 @@ def other_network(ran: Rank[Started], right: Rank[Started], own: str, other: str
         right: the solution, on the same cluster.
         own: the interface to that network.
         other: that to the other one.
-        line: to show.
     """
     if nothing := unseen(ran):
         return nothing
@@ -108,11 +106,10 @@ def other_network(ran: Rank[Started], right: Rank[Started], own: str, other: str
         seen=f"The hosts received {kilobytes[other]} kB through {other}, and {kilobytes[own]} kB through {own}, whose "
         f"network DATA_NETWORK names ({ran.cluster})",
         expected=f"tensors through {own}",
-        line=line,
     )
 
 
-def not_staged(ran: Rank[Started], line: int | None) -> Finding | None:
+def not_staged(ran: Rank[Started]) -> Finding | None:
     """Return a Finding where DATA points a rank to anything but a copy on the disk of its own host."""
     for rank in ran.facts.first.ranks:
         if rank.copied != "own":
@@ -122,11 +119,10 @@ def not_staged(ran: Rank[Started], line: int | None) -> Finding | None:
             return Finding(
                 seen=f"DATA points a rank on {rank.host} to {place}{why}",
                 expected="a copy of all data on the host's own disk, /scratch",
-                line=line,
             )
     return unseen(ran)
 
 
-def listed(counts: Counter[str]) -> str:
+def per_host(counts: Counter[str]) -> str:
     """Return how many there are on each host."""
-    return ", ".join(f"{number} on {host}" for host, number in sorted(counts.items())) or "none"
+    return listed([f"{number} on {host}" for host, number in sorted(counts.items())])

@@ -24,7 +24,7 @@ from grader.terms.clusters import (
     flags,
 )
 from grader.terms.facts import TaskFacts, TaskFit
-from grader.terms.findings import Finding, Untold, counted
+from grader.terms.findings import Finding, Untold, counted, listed
 from grader.terms.runs import TaskRank, TaskRuns
 
 part = Part("coordinator.py", TaskFacts)
@@ -100,14 +100,13 @@ def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     15,
     points=1,
     asks=("Make the strategy, with a partitioner: parts of at least 256 KiB, and at most one part per server.",),
+    look_at=("variable_partitioner", "MinSizePartitioner", "ParameterServerStrategy"),
     hint="MinSizePartitioner has arguments for both numbers; the resolver's cluster_spec() counts the servers.",
 )
 def strategy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The strategy is ParameterServerStrategy, and cuts large variables into parts of at least 256 KiB."""
     rank, right = _chief(runs), _chief(expected)
-    line = rank.facts.lines.get("strategy")
-    joined = tasks.own_server(rank)
-    if joined:
+    if joined := tasks.own_server(rank):
         return joined
     if not tasks.works(rank):
         return tasks.untold(rank, "makes no strategy")
@@ -117,20 +116,18 @@ def strategy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
         return Finding(
             seen=f"{rank.where} makes no ParameterServerStrategy",
             expected="one, made from the resolver",
-            line=line or rank.facts.lines.get("fit"),
+            line=rank.facts.lines.get("strategy") or rank.facts.lines.get("fit"),
             explains=True,
         )
-    line = source.line_of("variable_partitioner", "MinSizePartitioner") or line
     if len(rank.facts.parts) < len(right.facts.parts):
         seen = f"{rank.where}: the strategy's partitioner fails"
-        return (Untold if rank.error else Finding)(seen=seen, expected="it cuts a variable of any size", line=line)
+        return (Untold if rank.error else Finding)(seen=seen, expected="it cuts a variable of any size")
     for (size, cut), (_, pieces) in zip(rank.facts.parts, right.facts.parts, strict=True):
         if cut != pieces:
             return Finding(
                 seen=f"{rank.where}: the partitioner cuts a variable of {size} KiB into {counted(cut, 'part')}",
                 expected=f"{counted(pieces, 'part')}, as there is at most one per server ({SERVERS} here) and "
                 "none is below 256 KiB",
-                line=line,
             )
     return None
 
@@ -139,6 +136,7 @@ def strategy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
     15,
     points=1,
     asks=("Let the input function take the context, and ask it for the batch size.",),
+    look_at=("get_per_replica_batch_size", "batch"),
     hint="The context has a method that takes the batch size of a step, and returns that of one replica.",
 )
 def batch_size(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -152,7 +150,6 @@ def batch_size(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | 
                 seen=f"{rank.where}: with --batch-size {BATCH}, and a context of {counted(replicas, 'replica')}, "
                 f"the input function makes batches of {counted(size, 'image')}",
                 expected=f"{should}, as context.get_per_replica_batch_size() returns",
-                line=source.line_of("get_per_replica_batch_size", "batch"),
             )
     return None if len(fit.input.batches) == len(right.input.batches) else _without_function(rank)
 
@@ -161,6 +158,7 @@ def batch_size(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | 
     15,
     points=1,
     asks=("each worker reads all images, in an order of its own", "The rest stays as it is"),
+    look_at=("images",),
     hint="Nothing deals images out here. What the input function returns has to shuffle and to repeat all of them, and "
     "a seed makes the order on all workers the same.",
 )
@@ -172,17 +170,17 @@ def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     got, count, all_ = fit.input.images, len(set(fit.input.images)), len(set(right.input.images))
     if count < all_:
         seen = f"{rank.where}: the input function makes {count} of the {all_} images"
-        return Finding(seen=seen, expected="all of them", line=source.line_of("shard", "take", "skip", "images"))
+        return Finding(seen=seen, expected="all of them", line=source.line_of("shard", "take", "skip"))
     if len(got) < 2 * count:
         return Finding(
             seen=f"{rank.where}: the input function makes {len(got)} images and then ends",
             expected="it repeats them",
-            line=source.line_of("repeat", "images"),
+            line=source.line_of("repeat"),
             explains=bool(rank.error),
         )
     if got[:count] == got[count : 2 * count]:
         seen = f"{rank.where}: each pass over the images has the same order"
-        return Finding(seen=seen, expected="another order in each pass", line=source.line_of("shuffle", "images"))
+        return Finding(seen=seen, expected="another order in each pass", line=source.line_of("shuffle"))
     if fit.seed is not None or got[:count] == fit.input.others[:count]:
         seed = "the images are shuffled with a seed" if fit.seed is None else f"the global seed is {fit.seed}"
         return Finding(
@@ -197,6 +195,7 @@ def images(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
     15,
     points=1,
     asks=("Make the model in the strategy's scope.",),
+    look_at=("scope",),
     needs=(strategy,),
     hint="What is made under strategy.scope() has its variables on the servers: the model and its optimizer.",
 )
@@ -209,15 +208,15 @@ def scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
         return Finding(
             seen=f"{rank.where} trains a model that is not on the parameter servers",
             expected="one that is made and compiled under strategy.scope()",
-            line=rank.facts.lines.get("model") or source.line_of("scope"),
+            line=rank.facts.lines.get("model"),
             explains=True,
         )
     if fit.places != right.places or fit.in_parts != right.in_parts:
-        places = " and ".join(fit.places) or "no task of the cluster"
+        places = listed(fit.places) or "no task of the cluster"
         return Finding(
             seen=f"{rank.where}: the model's variables are on {places}, {len(fit.in_parts)} of them in parts",
-            expected=f"on {' and '.join(right.places)}, {len(right.in_parts)} in parts",
-            line=rank.facts.lines.get("model") or source.line_of("scope"),
+            expected=f"on {listed(right.places)}, {len(right.in_parts)} in parts",
+            line=rank.facts.lines.get("model"),
         )
     if rank.error or rank.ended_for:
         return None
@@ -228,13 +227,13 @@ def scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     15,
     points=1,
     asks=("Back up what is needed to resume, in `backup` in the log folder.",),
+    look_at=("BackupAndRestore", "BackupAndRestoreExperimental", "callbacks"),
     hint="A callback of Keras backs up the training at the end of each epoch, and restores it in fit. It takes a "
     "folder.",
 )
 def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """A coordinator that was killed resumes from a backup."""
     rank, fit, right = _chief(runs), _fit(runs), _fit(expected)
-    line = source.line_of("BackupAndRestore", "BackupAndRestoreExperimental", "callbacks")
     killed = [before.exit == -signal.SIGKILL for before in runs.reserved.get(KILLED.name, [])]
     if not fit or not fit.begin or not all(killed):
         return tasks.untold(rank, "cannot be interrupted: it does not get that far")
@@ -244,20 +243,19 @@ def backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
         return tasks.untold(rank, f"has another number of steps in an epoch, so it is not killed in epoch {KILLED_IN}")
     again = f"The coordinator was killed in epoch {KILLED_IN} and started again"
     found = sorted({name.partition("/")[0] for name in rank.found.below(LOGS)})
-    folders = f"When it was started again, --log-dir had: {', '.join(found) or 'nothing'}."
+    folders = f"When it was started again, --log-dir had: {listed(found) or 'nothing'}."
     if fit.begin.iterations < right.begin.iterations:
         return Finding(
             seen=f"{again}: training begins at step {fit.begin.iterations}",
             expected=f"step {right.begin.iterations}, from a backup made after epoch 1",
             hint=folders,
-            line=line,
         )
     if not rank.error and len(fit.epochs) != len(right.epochs):
         seen = f"{again}: it trains {counted(len(fit.epochs), 'epoch')}"
-        return Finding(seen=seen, expected=f"{len(right.epochs)} more", line=line)
+        return Finding(seen=seen, expected=f"{len(right.epochs)} more")
     if "backup" not in found:
         seen = f"{again}: it resumes, but not from the folder backup in --log-dir"
-        return Finding(seen=seen, expected="a backup there", hint=folders, line=line)
+        return Finding(seen=seen, expected="a backup there", hint=folders)
     return None
 
 
@@ -282,6 +280,7 @@ def creator(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
     15,
     points=1,
     asks=("the number of steps per epoch, the checkpoints, and the model that is saved at the end",),
+    look_at=("fit",),
     hint="Compare the program with the one that the step began with.",
 )
 def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -294,7 +293,7 @@ def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
         return Finding(
             seen=f"{rank.where}: fit() is given {steps}",
             expected=f"{solution.steps_per_epoch}, the number of batches",
-            line=source.line_of("steps_per_epoch") or rank.facts.lines.get("fit"),
+            line=source.line_of("steps_per_epoch"),
             explains=fit.steps_per_epoch is None,
         )
     if rank.error or rank.ended_for or fit.strategy != STRATEGY:  # a training by itself is cut off
@@ -303,14 +302,12 @@ def unchanged(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
     paths = [f"checkpoints/{name}" for name in wanted if name.endswith(".index")]
     missing = [path.removesuffix(".index") for path in paths if path not in left]
     if missing and rank.found.below(LOGS):
-        seen, line = (
-            f"After the training, {missing[0]} is not in --log-dir",
-            source.line_of("ModelCheckpoint", "callbacks"),
-        )
+        seen = f"After the training, {missing[0]} is not in --log-dir"
+        line = source.line_of("ModelCheckpoint", "callbacks")
         return Finding(seen=seen, expected="a checkpoint after each epoch", line=line)
     if not rank.facts.saved:
-        line = source.line_of("save") or rank.facts.lines.get("fit")
-        return Finding(seen=f"{rank.where} does not save the trained model", expected="model.save after fit", line=line)
+        seen, line = f"{rank.where} does not save the trained model", source.line_of("save")
+        return Finding(seen=seen, expected="model.save after fit", line=line)
     behind = max(save.iterations for save in rank.facts.saves if save.path in rank.facts.saved)
     if fit.steps_per_epoch and behind < fit.steps_per_epoch:
         seen = f"{rank.where} saves a model with {counted(behind, 'step')} behind it"

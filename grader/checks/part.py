@@ -38,7 +38,8 @@ class Check(Generic[Facts]):
     hint: str  # what to try where it is missing
     points: int = POINTS  # for a script that passes; those of a step's checks are POINTS together
     asks: tuple[str, ...] = ()  # phrases of the lesson that ask for it, as they stand there
-    look_at: tuple[str, ...] = ()  # names in a script, for a finding without a line: the first one that it has is there
+    # Names in a script: the line of the first one that it has goes with a finding that has no line.
+    look_at: tuple[str, ...] = ()
     needs: tuple[Judge[Facts], ...] = ()  # the functions of checks that have to pass before this one can be judged
     clusters: tuple[AnyCluster, ...] = ()  # to run a script on from this step on; none: those of the step before
     references: tuple[AnyCluster, ...] = ()  # further ones, which the solution alone runs on

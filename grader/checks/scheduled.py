@@ -14,7 +14,7 @@ from grader.checks.part import Part
 from grader.reading import shell
 from grader.reading.parsing import Source
 from grader.terms.clusters import Watched
-from grader.terms.findings import Finding
+from grader.terms.findings import Finding, listed
 from grader.terms.runs import JobRuns
 from grader.terms.watched_facts import JobFacts, SeenRank
 
@@ -60,36 +60,37 @@ part = Part("job.sbatch", JobFacts, read=shell.read, ended=on_hosts.ends(_failur
     points=1,
     clusters=(STEADY, FAILING, MOVED, LIMIT),
     asks=("Start one rank per task, on all nodes of the job",),
+    look_at=MPIRUN,
     hint="Without -np and a hostfile, mpirun asks Slurm for the nodes and tasks of the job.",
 )
 def ranks(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """On each node of the job, as many ranks are started as it has tasks there."""
-    return on_hosts.wrong_ranks(of(runs, STEADY), of(expected, STEADY), source.line_of(*MPIRUN))
+    return on_hosts.wrong_ranks(of(runs, STEADY), of(expected, STEADY))
 
 
 @part.check(
     19,
     points=1,
     asks=("with the program's arguments as they are",),
+    look_at=MPIRUN,
     hint='"$@", in quotes, is one word per argument; $* and $@ without quotes are not.',
 )
 def arguments(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """Each rank has the arguments that the script was given for the program."""
-    return on_hosts.other_arguments(of(runs, STEADY), of(expected, STEADY), source.line_of(*MPIRUN))
+    return on_hosts.other_arguments(of(runs, STEADY), of(expected, STEADY))
 
 
 @part.check(
     19,
     points=1,
     asks=("Exchange tensors over the network that `DATA_NETWORK` names",),
+    look_at=("btl_tcp_if_include", *MPIRUN),
     hint="btl_tcp_if_include takes a network such as 10.77.0.0/24, too.",
 )
 def network(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """Tensors travel over the network that DATA_NETWORK names."""
-    line = source.line_of("btl_tcp_if_include", *MPIRUN)
-    return on_hosts.other_network(
-        of(runs, STEADY), of(expected, STEADY), DATA, MANAGEMENT, line
-    ) or on_hosts.other_network(of(runs, FAILING), of(expected, FAILING), MANAGEMENT, DATA, line)
+    odd = on_hosts.other_network(of(runs, STEADY), of(expected, STEADY), DATA, MANAGEMENT)
+    return odd or on_hosts.other_network(of(runs, FAILING), of(expected, FAILING), MANAGEMENT, DATA)
 
 
 @part.check(
@@ -100,15 +101,16 @@ def network(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
         "`DATA` names the copy",
         "Remove the copies when the training has ended",
     ),
+    look_at=("DATA", *MPIRUN),
     hint="srun runs cp on each node, and later rm. Then DATA is exported with another value.",
 )
 def staged(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """DATA points each rank to a copy on its own node's disk, which is removed at the end."""
     ran = of(runs, STEADY)
-    if odd := on_hosts.not_staged(ran, source.line_of("DATA", *MPIRUN)):
+    if odd := on_hosts.not_staged(ran):
         return odd
     if ran.facts.copies:
-        seen = f"The job has ended, and a copy is still on {' and '.join(ran.facts.copies)}"
+        seen = f"The job has ended, and a copy is still on {listed(ran.facts.copies)}"
         return Finding(seen=seen, expected="none", line=source.line_of("rm"))
     return None
 
@@ -119,29 +121,29 @@ def staged(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     asks=(
         "let `CHECKPOINTS` name a folder below the given one that is this job's own, and the same in each of its runs",
     ),
+    look_at=("CHECKPOINTS", *MPIRUN),
     hint="A requeued job keeps its number, SLURM_JOB_ID. Each rank has the variables that the script exports.",
 )
 def checkpoints(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """CHECKPOINTS names a folder of the job's own, the same for all ranks and in each run."""
     ran = of(runs, STEADY)
-    line = source.line_of("CHECKPOINTS", *MPIRUN)
     ranks = ran.facts.first.ranks
     given = Path(_folder(of(expected, STEADY).facts.first.ranks[0])).parent
     for rank in ranks:
         if not Path(os.path.normpath(_folder(rank))).is_relative_to(given):
             place = f"'{_folder(rank)}'" if _folder(rank) else "nothing"
             seen = f"On {rank.host}, CHECKPOINTS is {place}"
-            return Finding(seen=seen, expected=f"a folder below the one that was given, '{given}'", line=line)
+            return Finding(seen=seen, expected=f"a folder below the one that was given, '{given}'")
     if len(set(map(_folder, ranks))) > 1:
         seen = "CHECKPOINTS differs from rank to rank"
-        return Finding(seen=seen, expected="one folder for all ranks of the job", line=line)
+        return Finding(seen=seen, expected="one folder for all ranks of the job")
     if ranks and _folder(ranks[0]) == ran.facts.other:
         seen = f"CHECKPOINTS is '{ran.facts.other}' in two jobs"
-        return Finding(seen=seen, expected="a folder of each job's own", line=line)
+        return Finding(seen=seen, expected="a folder of each job's own")
     folders = [_folder(rank) for run in of(runs, MOVED).facts.runs for rank in run.ranks]
     if len(set(folders)) > 1:
         seen = f"CHECKPOINTS is '{folders[0]}' in one run of the job and '{folders[-1]}' in a later one"
-        return Finding(seen=seen, expected="the same folder", line=line)
+        return Finding(seen=seen, expected="the same folder")
     return on_hosts.unseen(ran)
 
 
@@ -153,6 +155,7 @@ def _folder(rank: SeenRank) -> str:
     19,
     points=1,
     asks=("If the training is not asked to end, end the job with its exit status",),
+    look_at=("exit", "wait", *MPIRUN),
     hint='After `wait PID`, $? has the status of that process. It is the last command, or `exit "$status"`.',
 )
 def status(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
@@ -163,7 +166,7 @@ def status(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     if ran.ended_for or ran.facts.state != "FAILED":
         how = "does not end" if ran.ended_for else f"ends as {ran.facts.state}"
         seen = f"A rank fails with status 3, and the job {how} ({ran.cluster})"
-        return Finding(seen=seen, expected="FAILED", line=source.line_of("exit", "wait", *MPIRUN))
+        return Finding(seen=seen, expected="FAILED")
     return None
 
 
@@ -171,6 +174,7 @@ def status(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     19,
     points=1,
     asks=("Ask for a time limit of one hour",),
+    look_at=("--time", "-t"),
     hint="A line #SBATCH --time=… among the first ones of the script.",
 )
 def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
@@ -185,6 +189,7 @@ def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     19,
     points=1,
     asks=("Let Slurm requeue the job when a node is lost", "a script that has ended by then is not started again"),
+    look_at=("--requeue",),
     hint="sbatch has an option for it, which can be a line #SBATCH of the script, too. After mpirun has ended, an srun "
     "on all nodes waits until Slurm knows that one is lost.",
 )
@@ -202,9 +207,7 @@ def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None
             return Finding(seen=seen, expected="it runs again on the other nodes")
         run, checkpoints = ran.facts.runs[number], wanted[number].ranks[0].found
         if not run.met:
-            seen = (
-                f"{what[number]} the job started again on {' and '.join(run.nodes)}, and its ranks never exchanged data"
-            )
+            seen = f"{what[number]} the job started again on {listed(run.nodes)}, and its ranks never exchanged data"
             return Finding(seen=seen, expected="one training of all ranks")
         if any(not set(checkpoints) <= set(rank.found) for rank in run.ranks):
             seen = f"{what[number]} the next run finds these checkpoints: {run.ranks[0].found}"
@@ -222,6 +225,7 @@ def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None
         "Let the output of all runs of the job go to one file, with the job's number in its name",
         "A later run must not erase what an earlier one has printed",
     ),
+    look_at=("--open-mode", "--output", "-o"),
     needs=(requeued,),
     hint="%j stands for the number. --open-mode says what happens to a file that is there.",
 )
@@ -231,12 +235,12 @@ def output(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     name = Path(ran.facts.output).name
     if not re.search(rf"(?<!\d){ran.facts.number}(?!\d)", name):
         seen = f"The output of job {ran.facts.number} goes to {name}, and so does that of any other job of the script"
-        return Finding(seen=seen, expected="the job's number in the name", line=source.line_of("--output"))
+        return Finding(seen=seen, expected="the job's number in the name", line=source.line_of("--output", "-o"))
     wanted = of(expected, MOVED).facts.printed
     if ran.facts.printed != wanted:
-        there = " and ".join(str(run + 1) for run in ran.facts.printed) or "none"
+        there = listed([run + 1 for run in ran.facts.printed]) or "none"
         seen = f"The job ran {len(wanted)} times, and at the end its file has the output of these runs: {there}"
-        return Finding(seen=seen, expected="that of all runs", line=source.line_of("--open-mode", "--output"))
+        return Finding(seen=seen, expected="that of all runs")
     return None
 
 
@@ -247,25 +251,25 @@ def output(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
         "for the signal `SIGUSR1` to the script two minutes before it",
         "pass it on to the ranks, wait until the training has ended, and requeue the job.",
     ),
+    look_at=("trap", "--signal"),
     hint="The trap runs only if no command runs in the foreground but wait. After the trap, wait returns although the "
     "training still runs. scontrol requeue needs the job's number.",
 )
 def signal(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     """Before its time limit, the job saves a checkpoint, and continues from it in another run."""
     ran = of(runs, LIMIT)
-    line = source.line_of("trap", "--signal")
     if nothing := on_hosts.unseen(ran):
         return nothing
     if len(ran.facts.runs) < 2:
         seen = f"The job's time limit was set to two minutes. It did not run again; its state is {ran.facts.state}"
-        return Finding(seen=seen, expected="it is signalled, saves a checkpoint and is requeued", line=line)
+        return Finding(seen=seen, expected="it is signalled, saves a checkpoint and is requeued")
     run = ran.facts.runs[1]
     if not run.met:
         seen = "After the signal, the job ran again, and its ranks never exchanged data"
-        return Finding(seen=seen, expected="training continues from the checkpoint", line=line)
+        return Finding(seen=seen, expected="training continues from the checkpoint")
     if not set(of(expected, LIMIT).facts.runs[1].ranks[0].found) <= set(run.ranks[0].found):
         seen = "The job was requeued before its time limit, and no rank had saved a checkpoint on SIGUSR1"
-        return Finding(seen=seen, expected="the ranks get the signal, and the script waits for their end", line=line)
+        return Finding(seen=seen, expected="the ranks get the signal, and the script waits for their end")
     if ran.facts.state != "COMPLETED":
-        return Finding(seen=f"The last run of the job ends as {ran.facts.state}", expected="COMPLETED", line=line)
+        return Finding(seen=f"The last run of the job ends as {ran.facts.state}", expected="COMPLETED")
     return None

@@ -7,7 +7,7 @@ import numpy as np
 
 from grader.reading.parsing import Source
 from grader.terms.clusters import Fresh
-from grader.terms.facts import Fit, TaskFit
+from grader.terms.facts import Fit
 from grader.terms.findings import Finding, Unclear, Untold
 from grader.terms.runs import HorovodRank, HorovodRuns, Rank, Runs
 
@@ -18,7 +18,6 @@ CLUSTERS = (
     Fresh("three-ranks", "3 ranks on one host with 4 GPUs", 1, 3, 4),
 )
 
-SMALL = 1 / 30  # of what training changes in the solution's run
 CLOSE = 2e-3  # of the solution's: float32 sums in another order, and gradients compressed to 16 bits, still pass
 TRAFFIC = 1 / 3  # of the solution's: gradients of 16 bits in place of 32 are half, and rightly so
 
@@ -32,14 +31,6 @@ def close(one: Sequence[float] | None, other: Sequence[float] | None, right: Seq
         return False
     difference = np.abs(np.asarray(one, float) - np.asarray(other, float)).max()
     return bool(difference <= CLOSE * max(np.abs(right).max(), 1e-9))
-
-
-def moved(fit: TaskFit, right: TaskFit) -> bool:
-    """Return whether a training under a strategy changed the weights about as much as the solution's, or more."""
-    if not (fit.begin and fit.end and right.begin and right.end):
-        return False
-    own, should = (np.subtract(each.end.weights, each.begin.weights) for each in (fit, right))  # type: ignore[union-attr]
-    return own.shape == should.shape and bool(np.abs(own).max(initial=0) >= SMALL * np.abs(should).max(initial=0))
 
 
 def same_loss(fit: Fit, right: Fit, source: Source) -> Finding | None:

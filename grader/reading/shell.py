@@ -10,8 +10,8 @@ class ShellSource(Source):
     """A shell script's text."""
 
     def line_of(self, *names: str) -> int | None:
-        """Return the first line in which one of these words is, in the order given. Comments do not count."""
-        lines = [re.sub(r"(^|\s)#.*", "", line) for line in self.text.splitlines()]
+        """Return the first line in which one of these words is, in the order given; in a comment only after #SBATCH."""
+        lines = [re.sub(r"(^|\s)#(?!SBATCH).*", "", line) for line in self.text.splitlines()]
         for name in names:
             word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
             for number, line in enumerate(lines, 1):

@@ -91,12 +91,6 @@ def kind_of(data: Any) -> str:
     return (CREATOR if isinstance(data, CREATOR) else type(data)).__name__
 
 
-def has_board(callbacks: Any) -> bool:
-    """Return whether a callback for TensorBoard is among what evaluate() is given: callbacks, one of them, or none."""
-    given = callbacks if isinstance(callbacks, list | tuple) else getattr(callbacks, "callbacks", None) or [callbacks]
-    return any(isinstance(callback, TensorBoard) for callback in given)
-
-
 def curves(logs: Path) -> dict[str, int]:
     """Return the files for TensorBoard that this process has written, each with the number of values in it."""
     for each in gc.get_objects():

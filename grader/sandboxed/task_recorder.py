@@ -33,7 +33,6 @@ from grader.terms.clusters import LOGS, AnyCluster, Killed, Misplaced
 from grader.terms.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
 
 KEPT = 500  # of whatever is listed
-FIRST = 20  # steps of a long training
 SEEN = 64  # images of an evaluation
 STRATEGIES = (
     collective_all_reduce_strategy.CollectiveAllReduceStrategy,
@@ -113,7 +112,6 @@ class TaskRecorder(Recorder[TaskFacts]):
                 self.work("evaluate")
                 self.facts.gpus, _ = self.gpus.settle()
                 self.facts.evaluations.append(self.project(this.get_weights()))
-                self.facts.shown.append(strategy_facts.has_board(kwargs.get("callbacks")))
                 self.facts.newest.append(len(list(self.logs.glob("checkpoints/*.index"))))
                 self.facts.evaluated.append([])
                 self.evaluated = this
@@ -122,10 +120,8 @@ class TaskRecorder(Recorder[TaskFacts]):
             path = os.path.abspath(filepath)  # noqa: PTH100  a text, as it was given
             if self.called_by_script():
                 self.facts.saved.append(path)
-            if this.distribute_strategy.extended._in_multi_worker_mode():
-                self._note_save(self.facts.saves, path, this)
-            elif this.optimizer and len(self.facts.saves) < KEPT:
-                self.facts.saves.append(Save(path, int(tf.convert_to_tensor(this.optimizer.iterations))))
+            if this.optimizer:
+                _note_save(self.facts.saves, path, this)
 
         calls.before(tf.keras.Model, "__init__", note_build)
         calls.before(tf.keras.Model, "evaluate", note_evaluation)
@@ -140,14 +136,9 @@ class TaskRecorder(Recorder[TaskFacts]):
 
         def note(this: Any, *args: Any, **kwargs: Any) -> None:
             if this._model.distribute_strategy.extended._in_multi_worker_mode():
-                self._note_save(self.facts.backups, this.write_checkpoint_manager.directory, this._model)
+                _note_save(self.facts.backups, this.write_checkpoint_manager.directory, this._model)
 
         calls.before(worker_training_state.WorkerTrainingState, "back_up", note)
-
-    def _note_save(self, saves: list[Save], path: str, model: Any) -> None:
-        if len(saves) < KEPT:
-            now = self.progress(model)
-            saves.append(Save(path, now.iterations, now.weights))
 
     @contextlib.contextmanager
     def record_fit(self, call: FitCall) -> Iterator[None]:
@@ -226,7 +217,7 @@ class TaskRecorder(Recorder[TaskFacts]):
     def progress(self, model: Any) -> Progress:
         """Return what has to be equal on all workers: weights, and the number of steps that led to them."""
         weights = [tf.convert_to_tensor(weight) for weight in model.trainable_weights]
-        return Progress(self.project(weights), int(tf.convert_to_tensor(model.optimizer.iterations)))
+        return Progress(self.project(weights), _steps_behind(model))
 
 
 class TaskFitListener:
@@ -246,11 +237,6 @@ class TaskFitListener:
         """Begin an epoch."""
         self.fit.epochs.append(0)
 
-    def batch_updated(self, batch: int, logs: Any) -> None:
-        """Note the weights of a worker as the step left them."""
-        if self.fit.entered and len(self.fit.updates) < (FIRST if self.recorder.learns else KEPT):
-            self.fit.updates.append(self.recorder.progress(self.model).weights)
-
     def batch_ends(self, batch: int, logs: Any) -> None:
         """Count, and die where it is time."""
         self.fit.epochs[-1] += 1
@@ -259,15 +245,22 @@ class TaskFitListener:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def epoch_ends(self, epoch: int, logs: Any) -> None:
-        """Note the weights, and the accuracy on the images held out."""
-        if len(self.fit.weights) < KEPT:
-            self.fit.weights.append(self.recorder.progress(self.model).weights)
+        """Note the accuracy on the images held out."""
         if "val_accuracy" in (logs or {}):
             self.fit.accuracies.append(float(logs["val_accuracy"]))
 
     def training_ends(self, logs: Any) -> None:
         """Note what training ends with."""
         self.fit.end = self.recorder.progress(self.model)
+
+
+def _note_save(saves: list[Save], path: str, model: Any) -> None:
+    if len(saves) < KEPT:
+        saves.append(Save(path, _steps_behind(model)))
+
+
+def _steps_behind(model: Any) -> int:
+    return int(tf.convert_to_tensor(model.optimizer.iterations))
 
 
 def run(script: str, cluster: AnyCluster, number: int, shared: mmap.mmap) -> TaskRecorder:

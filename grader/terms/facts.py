@@ -143,7 +143,6 @@ class Save(Struct, forbid_unknown_fields=True):
 
     path: str
     iterations: int
-    weights: Projection = []  # that it was saved with; of a file that was found, none
 
 
 class Input(Struct, forbid_unknown_fields=True):
@@ -170,9 +169,6 @@ class TaskFit(Struct, forbid_unknown_fields=True):
     accuracies: list[float] = []  # on the images held out, after each epoch that measured it
     entered: Progress | None = None  # what fit was called with, before any callback restored a backup
     restored: bool = False  # whether a callback did
-    found: bool = True  # whether its first weights are in a checkpoint or a backup, if there is one below --log-dir
-    weights: Annotated[list[Projection], Meta(max_length=500)] = []  # at the end of each epoch
-    updates: Annotated[list[Projection], Meta(max_length=500)] = []  # as each step leaves the weights
     begin: Progress | None = None
     end: Progress | None = None
     data: str = ""  # the class of what it trains on
@@ -210,7 +206,6 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     backups: list[Save] = []  # each one that a worker made
     remains: list[str] = []  # the folders that this worker wrote to, but for backups, and that are there at its end
     evaluations: Annotated[list[Projection], Meta(max_length=1000)] = []  # the weights that were evaluated
-    shown: Annotated[list[bool], Meta(max_length=1000)] = []  # whether each evaluation has a callback for TensorBoard
     newest: Integers = []  # at the start of each evaluation: how many checkpoints there are
     evaluated: Annotated[list[Annotated[list[int], Meta(max_length=64)]], Meta(max_length=1000)] = []  # on these images
     checkpoints: Annotated[list[Checkpoint], Meta(max_length=20)] = []  # left at the end

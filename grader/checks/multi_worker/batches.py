@@ -20,6 +20,7 @@ SHARED = 0.8
     13,
     points=1,
     asks=("Make the batch size that of all workers.", "that of all workers together"),
+    look_at=("batch_size", "batch"),
     needs=(in_scope,),
     hint="strategy.num_replicas_in_sync is the number of replicas of all workers.",
 )
@@ -31,7 +32,6 @@ def global_batch(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
                 return Finding(
                     seen=f"{rank.where} takes {counted(len(batch), 'image')} per step",
                     expected=f"{BATCH}, its own --batch-size, of the {BATCH * len(workers)} of all workers",
-                    line=source.line_of("batch_size", "batch"),
                 )
     return None
 
@@ -40,6 +40,7 @@ def global_batch(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
     13,
     points=1,
     asks=("Let images be shared out, and not files.", "takes its part of every batch", "Images are shared out once"),
+    look_at=("auto_shard_policy", "with_options", "from_tensor_slices"),
     needs=(global_batch,),
     hint="AutoShardPolicy.DATA shares out images, OFF leaves it to you. One of the two shares out, not both.",
 )
@@ -59,8 +60,7 @@ def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
                 seen = f"{rank.where} validates on the same images as {low(other)}, batch by batch"
             else:
                 continue
-            line = source.line_of("auto_shard_policy", "with_options", "from_tensor_slices")
-            return Finding(seen=seen, expected="each worker uses its own part of every batch", line=line)
+            return Finding(seen=seen, expected="each worker uses its own part of every batch")
         share = -(-TRAIN // len(workers))
         # What is left to the worker may be others in each pass; a data set that repeats before it is shuffled has
         # images twice, too.
@@ -71,7 +71,7 @@ def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
                 f"{TRAIN}, and the strategy takes a part of these again: in epoch 1, {len(own)} different images fill "
                 f"{len(images)} places",
                 expected="shared out once, by the strategy or by the script",
-                line=source.line_of("shard", "auto_shard_policy", "from_tensor_slices"),
+                line=source.line_of("shard"),
             )
     return None
 
@@ -80,6 +80,7 @@ def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     13,
     points=1,
     asks=("The numbers of steps follow from it, in training as in validation.",),
+    look_at=("steps_per_epoch",),
     needs=(global_batch,),
     hint="Divide the number of images by the batch size of all workers, and let the data repeat.",
 )
@@ -103,7 +104,7 @@ def _training_steps(rank: TaskRank, fit: TaskFit, full: int, source: Source) -> 
                 seen=f"{rank.where} makes {counted(made, 'step')} in epoch {number + 1}",
                 expected=f"{min(right)}, for {TRAIN} images that are not held out, {full} per step",
                 hint="The data end: do they repeat?" if ran_out else "",
-                line=source.line_of(*["repeat"] * ran_out, "steps_per_epoch"),
+                line=source.line_of("repeat") if ran_out else None,
             )
     return None
 
@@ -133,6 +134,7 @@ def _validation_steps(workers: list[TaskRank], source: Source) -> Finding | None
     13,
     points=1,
     asks=("Every worker loads the newest checkpoint", "continues from its step"),
+    look_at=("load_weights", "latest_checkpoint", "make_or_restore_model", "scope"),
     needs=(strategy_first,),
     hint="make_or_restore_model loads the newest checkpoint; call it on every worker, as the program did before.",
 )
@@ -146,7 +148,6 @@ def restored(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
             return Finding(
                 seen=f"{rank.where}, started again, begins with {counted(entered.iterations, 'step')} behind it",
                 expected=f"{found}, those of the newest checkpoint in --log-dir/checkpoints, on every worker",
-                line=source.line_of("load_weights", "latest_checkpoint", "make_or_restore_model", "scope"),
                 explains=True,
             )
     if unseen := untrained(runs):
@@ -177,7 +178,7 @@ def _epochs(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
                 return Finding(
                     seen=f"{rank.where} trains for {counted(len(fit.epochs), 'epoch')}",
                     expected=f"{last - behind}, since --epochs is {last}{more}",
-                    line=source.line_of(*["initial_epoch"] * bool(behind), "epochs", "fit"),
+                    line=source.line_of("initial_epoch" if behind else "epochs", "epochs", "fit"),
                 )
     return None
 
@@ -191,22 +192,22 @@ def _epochs_behind(fit: TaskFit) -> int:
     13,
     points=1,
     asks=("Let the chief report, and no other worker.",),
+    look_at=("verbose", "fit"),
     needs=(strategy_first,),
     hint="verbose of model.fit is 0 for a worker that is silent.",
 )
 def chief_reports(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The chief reports, and no other worker"""
-    line = source.line_of("verbose", "fit")
     for rank in runs.ranks():
         printed = rank.stdout.strip() or ("" if rank.error else own_errors(rank))
         if rank.number and printed:
             seen = f"{rank.where} prints “{printed.splitlines()[0][:80]}”."
-            return Finding(seen=seen, expected="only worker 0, the chief, reports", line=line)
+            return Finding(seen=seen, expected="only worker 0, the chief, reports")
     if unseen := untrained(runs):
         return unseen
     for rank in runs.ranks():
         if not rank.number and not rank.stdout.strip():
-            return Finding(seen=f"{rank.where}, the chief, prints nothing", expected="it reports", line=line)
+            return Finding(seen=f"{rank.where}, the chief, prints nothing", expected="it reports")
     return None
 
 

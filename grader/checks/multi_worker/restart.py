@@ -18,6 +18,7 @@ AFTER = "Started again after worker 1 was killed"
     14,
     points=1,
     asks=("Let the chief write to `args.log_dir`",),
+    look_at=("log_dir", "callbacks"),
     needs=(in_scope,),
     clusters=(THREE, KILLED, RESTARTED),
     hint="The chief's folder is args.log_dir, as before.",
@@ -27,8 +28,7 @@ def chief_writes(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
     for chief, *_ in runs.clusters.values():
         for what, path in _written(chief):
             if not _is_below_logs(path):
-                seen = f"{chief.where}, the chief: {what} writes to {path}"
-                return Finding(seen=seen, expected="to --log-dir", line=source.line_of("log_dir", what))
+                return Finding(seen=f"{chief.where}, the chief: {what} writes to {path}", expected="to --log-dir")
     return None
 
 
@@ -36,6 +36,7 @@ def chief_writes(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
     14,
     points=2,
     asks=("every other worker to a folder that is thrown away", "It is gone when the program has ended."),
+    look_at=("log_dir", "callbacks"),
     needs=(strategy_first,),
     hint="tempfile has a folder that goes with the program.",
 )
@@ -52,7 +53,6 @@ def thrown_away(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
                     return Finding(
                         seen=f"{rank.where}: {what} writes where the chief's files are kept, to {path}",
                         expected="to a folder that is thrown away",
-                        line=source.line_of("log_dir", what, "fit"),
                         # Two that write to one folder take each other's files away, or not, by chance.
                         explains=any(f"{Path(path).parent.name}/" in error for error in errors),
                     )
@@ -60,7 +60,7 @@ def thrown_away(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
                 return Finding(
                     seen=f"{rank.where} leaves {rank.facts.remains[0]} when the program has ended",
                     expected="what a worker other than the chief writes to is removed",
-                    line=source.line_of("TemporaryDirectory", "mkdtemp", "log_dir"),
+                    line=source.line_of("TemporaryDirectory", "mkdtemp"),
                 )
     return None
 
@@ -69,14 +69,14 @@ def thrown_away(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
     14,
     points=1,
     asks=("Save checkpoints after every `args.save_freq` steps", "All workers take part in saving."),
+    look_at=("save_freq", "ModelCheckpoint", "callbacks"),
     needs=(in_scope,),
     hint="save_freq is an argument of ModelCheckpoint, too, in steps.",
 )
 def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """All workers save a checkpoint after every --save-freq steps"""
-    line = source.line_of("save_freq", "ModelCheckpoint", "callbacks")
     for rank in runs.ranks():
-        if finding := _often(rank, rank.facts.saves, "checkpoint", line):
+        if finding := _often(rank, rank.facts.saves, "checkpoint"):
             return finding
     for rank, right in zip(runs.reserved.get("restarted", []), expected.reserved["restarted"], strict=False):
         found, wanted = rank.found.checkpoint, right.found.checkpoint
@@ -85,7 +85,7 @@ def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
             return Finding(
                 seen=f"{AFTER}, the newest checkpoint for {low(rank)} in --log-dir/checkpoints {newest}",
                 expected=f"that of step {wanted.iterations}, which tf.train.latest_checkpoint finds",
-                line=source.line_of("ModelCheckpoint", "callbacks"),
+                line=source.line_of("ModelCheckpoint"),
             )
     return None
 
@@ -94,6 +94,7 @@ def checkpoints(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding |
     14,
     points=1,
     asks=("one folder for all workers, below `args.log_dir`", "So there is one backup, in a folder that **all** can"),
+    look_at=("BackupAndRestore", "callbacks"),
     needs=(strategy_first,),
     hint="Every worker gets BackupAndRestore, with the same folder.",
 )
@@ -106,19 +107,17 @@ def one_backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | 
         for rank in workers:
             own = _backup(rank)
             if not own:
-                seen, line = f"{rank.where} trains without BackupAndRestore", source.line_of("callbacks")
-                return Finding(seen=seen, expected="one on every worker", line=line, explains=True)
-            line = source.line_of("BackupAndRestore")
+                seen = f"{rank.where} trains without BackupAndRestore"
+                return Finding(seen=seen, expected="one on every worker", explains=True)
             if own != first:
                 return Finding(
                     seen=f"{rank.where} has its backup in {own}, and {low(workers[0])} in {first}",
                     expected="one folder for all workers, since the chief's backup is the only one",
-                    line=line,
                     explains=True,
                 )
             if not _is_below_logs(own):
                 seen = f"{rank.where} has its backup in {own}"
-                return Finding(seen=seen, expected="in a folder below --log-dir", line=line)
+                return Finding(seen=seen, expected="in a folder below --log-dir")
     return None
 
 
@@ -126,13 +125,13 @@ def one_backup(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | 
     14,
     points=1,
     asks=("with a backup after every `args.save_freq` steps", "saves a backup every so many steps"),
+    look_at=("BackupAndRestore",),
     needs=(one_backup,),
     hint="save_freq is an argument of BackupAndRestore, too, in steps.",
 )
 def backups(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """A backup is made after every --save-freq steps"""
-    line = source.line_of("BackupAndRestore")
-    found = (_often(chief, chief.facts.backups, "backup", line) for chief, *_ in runs.clusters.values())
+    found = (_often(chief, chief.facts.backups, "backup") for chief, *_ in runs.clusters.values())
     return next(filter(None, found), None)
 
 
@@ -140,6 +139,7 @@ def backups(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
     14,
     points=2,
     asks=("Every worker loads it when it starts.", "Add the callback that backs up and restores"),
+    look_at=("BackupAndRestore", "callbacks"),
     needs=(one_backup,),
     hint="BackupAndRestore restores as training begins, where it finds what the killed workers left.",
 )
@@ -148,12 +148,11 @@ def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
 
     How far a restart gets is compared with how far the solution's own does.
     """
-    line = source.line_of("BackupAndRestore", "callbacks")
     killed, workers = runs.reserved.get("killed", []), runs.reserved.get("restarted", [])
     right = expected.reserved["restarted"][0].facts.fits[0]
     assert right.begin
     if not killed or not killed[0].facts.fits:
-        return Untold(seen="the workers that one is killed of do not start to train", line=line)
+        return Untold(seen="the workers that one is killed of do not start to train")
     if not workers:
         return Untold(seen="after a worker was killed, the program was not started again")
     for rank in workers:
@@ -164,28 +163,25 @@ def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
             return Finding(
                 seen=f"{AFTER}, {low(rank)} finds no backup in {_backup(rank)}",
                 expected=f"that of step {right.begin.iterations}, which the chief has made before",
-                line=line,
             )
         if fit.begin.iterations != right.begin.iterations:
             return Finding(
                 seen=f"{AFTER} in step {DIES_AFTER}, {low(rank)} resumes from step {fit.begin.iterations}",
                 expected=f"from step {right.begin.iterations}, the last multiple of --save-freq",
-                line=line,
             )
     failed = [rank for rank in workers if rank.error or not rank.facts.fits or not rank.facts.fits[0].end]
     if failed:
         rank = min(failed, key=lambda each: "connection" in each.causes)  # the one that others fail of
         seen = f"{AFTER}, {low(rank)} fails: {rank.error or 'it does not get to the end of the training'}"
-        return Finding(seen=seen, expected="it trains to the end", line=rank.error_line or line)
+        return Finding(seen=seen, expected="it trains to the end", line=rank.error_line)
     if not killed[0].facts.fits[0].epochs:
-        return Untold(seen="the workers that one is killed of do not train for an epoch", line=line)
+        return Untold(seen="the workers that one is killed of do not train for an epoch")
     last = len(expected.clusters["three-workers"][0].facts.fits[0].epochs) * killed[0].facts.fits[0].epochs[0]
     for rank in workers:
         if _end(rank) != last:
             return Finding(
                 seen=f"{AFTER}, {low(rank)} ends the training with {_end(rank)} steps behind it",
                 expected=f"{last}, as without the interruption",
-                line=source.line_of("BackupAndRestore", "initial_epoch"),
             )
     return None
 
@@ -194,12 +190,12 @@ def resumed(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
     14,
     points=2,
     asks=("After `fit`, save the weights under the name of the last epoch", "with the other checkpoints"),
+    look_at=("save_weights", "save", "fit"),
     needs=(in_scope,),
     hint="All workers save once more after fit, each where it saved before, with the number that is in --epochs.",
 )
 def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """In the end the newest checkpoint has the steps of all epochs, and the last epoch's name"""
-    line = source.line_of("save_weights", "save", "fit")
     for name, workers in runs.clusters.items():
         chief, right = workers[0], expected.clusters[name][0].left.checkpoint
         who = f"{chief.where}, the chief"
@@ -207,36 +203,33 @@ def last_save(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | N
         # What other workers save there is there already, or not yet, by chance.
         if not left or not any(_is_below_logs(save.path) for save in chief.facts.saves):
             seen = f"{who}, leaves no checkpoint in --log-dir/checkpoints"
-            return Finding(seen=seen, expected="the weights after the last step", line=line)
+            return Finding(seen=seen, expected="the weights after the last step")
         newest = Path(left.path).name
         if left.iterations != end:
             return Finding(
                 seen=f"{who}: the newest checkpoint in --log-dir/checkpoints, {newest}, has {left.iterations} of the "
                 f"{end} steps",
                 expected="all of them",
-                line=line,
             )
         if right and _number(left) != _number(right):
             return Finding(
                 seen=f"{who}: the last checkpoint is named {newest}",
                 expected=f"the name with the number of the last epoch, as in {Path(right.path).name}",
-                line=line,
             )
         others = {_series(save) for save in chief.facts.saves if save.iterations < end}
         if others and _series(left) not in others:
             return Finding(
                 seen=f"{who}: the last checkpoint is named {newest}, and those before it {min(others)}…",
                 expected="the same name, with the number of the last epoch",
-                line=line,
             )
         for rank in workers:
             if _end(rank) not in [save.iterations for save in rank.facts.saves]:
                 seen = f"{rank.where} takes no part in saving after the last step"
-                return Finding(seen=seen, expected="all workers do", line=line)
+                return Finding(seen=seen, expected="all workers do")
     return None
 
 
-def _often(rank: TaskRank, saves: list[Save], what: str, line: int | None) -> Finding | None:
+def _often(rank: TaskRank, saves: list[Save], what: str) -> Finding | None:
     """Return a Finding where something is not saved after every --save-freq steps, or more often."""
     fit, end = rank.facts.fits[0], _end(rank)
     wanted = set(range(SAVE_FREQ, end, SAVE_FREQ))
@@ -249,8 +242,7 @@ def _often(rank: TaskRank, saves: list[Save], what: str, line: int | None) -> Fi
         does = f"makes no {what}" if what == "backup" else "takes no part in saving checkpoints during training"
     else:
         does = f"makes {'a' if wrong[0] in made else 'no'} {what} after step {wrong[0]}"
-    expected = f"after every {SAVE_FREQ} steps, which --save-freq is"
-    return Finding(seen=f"{rank.where} {does}", expected=expected, line=line)
+    return Finding(seen=f"{rank.where} {does}", expected=f"after every {SAVE_FREQ} steps, which --save-freq is")
 
 
 def _untrained(workers: list[TaskRank]) -> Finding | None:

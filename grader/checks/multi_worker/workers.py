@@ -16,14 +16,14 @@ STRATEGY = "CollectiveAllReduceStrategy"  # what MultiWorkerMirroredStrategy is 
     13,
     points=2,
     asks=("Before anything else, let `tf_config.check()` say which worker this is",),
+    look_at=("MultiWorkerMirroredStrategy", "strategy"),
     clusters=(TWO, CONTINUED),
     hint="First the arguments, then tf_config.check(), then tf.distribute.MultiWorkerMirroredStrategy, then the rest.",
 )
 def strategy_first(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """Every worker makes the strategy before anything else, and it knows of all workers"""
-    line = source.line_of("MultiWorkerMirroredStrategy", "strategy")
     for rank in runs.ranks():
-        if finding := _too_late(rank, source, line):
+        if finding := _too_late(rank, source):
             return finding
     for workers in runs.clusters.values():
         for rank in workers:
@@ -32,24 +32,22 @@ def strategy_first(runs: TaskRuns, expected: TaskRuns, source: Source) -> Findin
                 return not_seen(rank, "makes its strategy")
             if not made:
                 seen = f"{rank.where} makes no MultiWorkerMirroredStrategy, so it knows of no other worker"
-                return Finding(seen=seen, expected="every worker makes one", line=line)
+                return Finding(seen=seen, expected="every worker makes one")
             if made[0] != len(workers):
                 return Finding(
                     seen=f"{rank.where}: the strategy has {counted(made[0], 'replica')}",
                     expected=f"{len(workers)}, one per worker",
                     hint="The strategy takes the workers' addresses from TF_CONFIG.",
-                    line=line,
                 )
     return None
 
 
-def _too_late(rank: TaskRank, source: Source, line: int | None) -> Finding | None:
+def _too_late(rank: TaskRank, source: Source) -> Finding | None:
     """Return why a worker that ends with an error made its strategy too late, or asks too late which worker it is."""
     if rank.error and "late strategy" in rank.causes:
         return Finding(
             seen=f"{rank.where}: the strategy is made after TensorFlow has been used, for a tensor or a device",
             expected="before anything else of TensorFlow's",
-            line=line,
             explains=True,
         )
     if rank.error and "port taken" in rank.causes and STRATEGY in [kind for kind, _ in rank.facts.strategies]:
@@ -67,12 +65,12 @@ def _too_late(rank: TaskRank, source: Source, line: int | None) -> Finding | Non
     13,
     points=1,
     asks=("with the way of communication that `args.communication` names",),
+    look_at=("implementation", "communication_options", "communication", "MultiWorkerMirroredStrategy"),
     needs=(strategy_first,),
     hint="The strategy takes communication_options=CommunicationOptions(implementation=…).",
 )
 def communication(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     """The strategy communicates in the way that --communication names"""
-    names = "implementation", "communication_options", "communication", "MultiWorkerMirroredStrategy"
     right = expected.clusters | expected.reserved
     for name, workers in (runs.clusters | runs.reserved).items():
         for rank, solution in zip(workers, right.get(name, []), strict=False):
@@ -81,7 +79,6 @@ def communication(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding
                 return Finding(
                     seen=f"{rank.where} makes its strategy with {own[0]}, where --communication is {named[0]}",
                     expected="the implementation that args.communication names",
-                    line=source.line_of(*names),
                 )
     return None
 
@@ -90,6 +87,7 @@ def communication(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding
     13,
     points=2,
     asks=("Make the model in the strategy's scope", "holds all weights", "Then all get the sum of the gradients"),
+    look_at=("scope", "fit"),
     needs=(strategy_first,),
     hint="Build and compile the model in a block that begins with strategy.scope().",
 )
@@ -101,7 +99,7 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
             return Finding(
                 seen=f"{rank.where} makes its model outside of the strategy's scope, so each worker has its own model",
                 expected="the model is built and compiled under strategy.scope()",
-                line=rank.facts.lines.get("model") or source.line_of("scope", "Sequential"),
+                line=rank.facts.lines.get("model"),
                 explains=True,
             )
     if unseen := untrained(runs):
@@ -114,7 +112,6 @@ def in_scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
                 return Finding(
                     seen=f"{rank.where} {when}s training with weights other than {low(workers[0])}'s",
                     expected="the same on all workers",
-                    line=source.line_of("scope", "fit"),
                 )
     return hardly_communicated(runs, expected)
 

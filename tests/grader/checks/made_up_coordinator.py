@@ -10,7 +10,7 @@ from tests.grader.checks.made_up import MadeUp, of, of_fit
 
 SOURCE = parsing.read(
     "resolver.task_type\nset_visible_devices()\nMinSizePartitioner()\ncallbacks = [BackupAndRestore()]\n"
-    "get_per_replica_batch_size()\nsteps_per_epoch = 6\nrepeat()\nshuffle()\n"
+    "get_per_replica_batch_size()\nsteps_per_epoch = 6\nrepeat()\nshuffle()\nfit()\n"
 )
 WHERE = "Chief (3 parameter servers and 2 workers)"
 ORDERED = list(range(13))

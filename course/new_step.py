@@ -47,11 +47,11 @@ def step_{number:02d}({arguments}) -> Finding | None:
 '''
 OF_A_NEW_PART = "runs: HorovodRuns, expected: HorovodRuns, source: Source"
 ROWS = '"""{kind} scripts of step {number}. TODO: name the part."""\n\nfrom tests.corpus.variant import {made}\n'
-CORRECT = '\nCORRECT {sign} (right({number}, "the solution of step {number}", in_ci=True),)\n'
+CORRECT = '\nCORRECT {sign} (right({number}, "the solution of step {number}", in_ci=True)(),)\n'
 WRONG = """
 WRONG {sign} (
-    wrong({number}, "nothing done at step {number}", base="{starter}", in_ci=True),
-    wrong({number}, "TODO: a mistake", ("TODO: right lines", "TODO: wrong lines"), in_ci=True),
+    wrong({number}, "nothing done at step {number}", base="{starter}", in_ci=True)(),
+    wrong({number}, "TODO: a mistake", in_ci=True)(("TODO: right lines", "TODO: wrong lines")),
 )
 """
 

@@ -72,21 +72,15 @@ _TRAINER = '''class Trainer:
 '''
 
 CORRECT = (
-    right(101, "the solution of capstone 1"),
-    right(
-        101,
-        "a warm-up of one epoch",
-        (STOP, f"        hvd.callbacks.LearningRateWarmupCallback({RATE}, 1, momentum_correction=False),\n{STOP}"),
+    right(101, "the solution of capstone 1")(),
+    right(101, "a warm-up of one epoch")(
+        (STOP, f"        hvd.callbacks.LearningRateWarmupCallback({RATE}, 1, momentum_correction=False),\n{STOP}")
     ),
-    right(
-        101,
-        "the rate set by a schedule",
+    right(101, "the rate set by a schedule")(
         (SGD, "tf.keras.optimizers.SGD(args.learning_rate)"),
         (STOP, f"        tf.keras.callbacks.LearningRateScheduler(lambda epoch: {RATE}),\n{STOP}"),
     ),
-    right(
-        101,
-        "all images shuffled on every rank, and steps per epoch",
+    right(101, "all images shuffled on every rank, and steps per epoch")(
         (
             PIPELINE,
             "    if shuffled:\n"
@@ -95,15 +89,11 @@ CORRECT = (
         ),
         (EPOCHS, f"{EPOCHS}        steps_per_epoch=len(train_images) // args.batch_size // hvd.size(),\n"),
     ),
-    right(
-        101,
-        "steps per epoch rounded up",
+    right(101, "steps per epoch rounded up")(
         (SHARDED + SHUFFLED, SHARDED + SHUFFLED + "    if shuffled:\n        dataset = dataset.repeat()\n"),
         (EPOCHS, f"{EPOCHS}        steps_per_epoch=-(-len(train_images) // (args.batch_size * hvd.size())),\n"),
     ),
-    right(
-        101,
-        "shares of the arrays",
+    right(101, "shares of the arrays")(
         (
             '    scaled = images[..., None].astype("float32") / 255\n',
             "    share = len(images) // hvd.size()\n"
@@ -113,53 +103,41 @@ CORRECT = (
         ),
         (SHARE + SHARDED, ""),
     ),
-    right(
-        101,
-        "shares of whole batches",
+    right(101, "shares of whole batches")(
         (
             PIPELINE,
             "    if shuffled:\n"
             "        dataset = dataset.shuffle(len(images), seed=7)\n"
             "    batches = len(images) // batch_size // hvd.size()\n"
             "    return dataset.batch(batch_size).shard(hvd.size(), hvd.rank()).take(batches)\n",
-        ),
+        )
     ),
-    right(
-        101,
-        "weights broadcast before training",
+    right(101, "weights broadcast before training")(
         (IMPORT, IMPORT_BOTH),
         (BROADCAST, ""),
         (FIT, f"    hvd_tf.broadcast_variables(network.variables, root_rank=0)\n{FIT}"),
     ),
-    right(
-        101,
-        "gradients averaged in a training step of one's own",
+    right(101, "gradients averaged in a training step of one's own")(
         *own_step(
             "with tf.GradientTape() as tape:",
             "    answers = self(images, training=True)",
             "    loss = self.compute_loss(images, labels, answers)",
             "gradients = [hvd_tf.allreduce(each) for each in tape.gradient(loss, self.trainable_variables)]",
-        ),
+        )
     ),
-    right(
-        101,
-        "a tape of Horovod's in a training step of one's own",
+    right(101, "a tape of Horovod's in a training step of one's own")(
         *own_step(
             "with tf.GradientTape() as tape:",
             "    answers = self(images, training=True)",
             "    loss = self.compute_loss(images, labels, answers)",
             "tape = hvd_tf.DistributedGradientTape(tape)",
             "gradients = tape.gradient(loss, self.trainable_variables)",
-        ),
+        )
     ),
-    right(
-        101,
-        "gradients sent in 16 bits",
-        (OPTIMIZER, f"optimizer=hvd.DistributedOptimizer({SGD}, compression=hvd.Compression.fp16),"),
+    right(101, "gradients sent in 16 bits")(
+        (OPTIMIZER, f"optimizer=hvd.DistributedOptimizer({SGD}, compression=hvd.Compression.fp16),")
     ),
-    right(
-        101,
-        "metrics averaged where one of them is read",
+    right(101, "metrics averaged where one of them is read")(
         (AVERAGE, ""),
         (
             READ,
@@ -167,22 +145,16 @@ CORRECT = (
             f"            logs[name] = float(hvd.allreduce(logs[name], name=name))\n{READ}",
         ),
     ),
-    right(
-        101,
-        "callbacks and verbosity by arithmetic",
+    right(101, "callbacks and verbosity by arithmetic")(
         (BOARD, "    callbacks += [tf.keras.callbacks.TensorBoard(args.log_dir)] * (hvd.rank() == 0)\n"),
         (VERBOSE, "        verbose=2 * (not hvd.rank()),\n"),
     ),
-    right(
-        101,
-        "the rank without a GPU says so",
+    right(101, "the rank without a GPU says so")(
         (GUARD, '    if hvd.local_rank() >= len(gpus):\n        raise SystemExit("there is no GPU for me")\n'),
         (f"    gpu = {CHOICE}\n", f"    gpu = {CHOICE}\n    assert gpu\n"),
         (BATCHED, "    return dataset.batch(batch_size).prefetch(1)\n"),
     ),
-    right(
-        101,
-        "a class that trains, with a logger",
+    right(101, "a class that trains, with a logger")(
         ("import argparse\nimport os\n", "import argparse\nimport logging\nimport os\n"),
         (passage(SOLUTION, "def main():", "print(f"), _TRAINER),
         ("    main()\n", "    Trainer(parse_arguments).run()\n"),

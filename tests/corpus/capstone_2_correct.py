@@ -65,33 +65,25 @@ _PLOT = """    if hvd.rank() == 0:
 """
 
 CORRECT = (
-    right(102, "the solution of capstone 2", in_ci=True),
-    right(102, "every size-th image", (OWN, "        own = slice(hvd.rank(), share * hvd.size(), hvd.size())\n")),
-    right(
-        102,
-        "the epoch broadcast as a number",
-        (DONE, "    done = int(hvd.broadcast(float(newest(args.log_dir)), root_rank=0))\n"),
+    right(102, "the solution of capstone 2", in_ci=True)(),
+    right(102, "every size-th image")((OWN, "        own = slice(hvd.rank(), share * hvd.size(), hvd.size())\n")),
+    right(102, "the epoch broadcast as a number")(
+        (DONE, "    done = int(hvd.broadcast(float(newest(args.log_dir)), root_rank=0))\n")
     ),
-    right(
-        102,
-        "the newest checkpoint in a loop",
+    right(102, "the newest checkpoint in a loop")(
         (
             NAMES + LAST,
             "    found = 0\n"
             "    for path in Path(folder).glob('checkpoint-*.h5'):\n"
             "        found = max(found, int(path.stem.split('-')[1]))\n"
             "    return found\n",
-        ),
+        )
     ),
-    right(
-        102,
-        "a hidden file until it is whole",
+    right(102, "a hidden file until it is whole")(
         (PARTIAL, '        partial = str(self.folder / ".saving")\n'),
         (RENAME, "        os.replace(partial, checkpoint(self.folder, epoch + 1))\n"),
     ),
-    right(
-        102,
-        "the checkpoint in a temporary folder of each rank",
+    right(102, "the checkpoint in a temporary folder of each rank")(
         (
             LOAD,
             "    path = checkpoint(folder, epochs)\n"
@@ -100,41 +92,31 @@ CORRECT = (
             "        copy = Path(own, path.name)\n"
             "        copy.write_bytes(saved)\n"
             "        return hvd.load_model(copy)\n",
-        ),
+        )
     ),
-    right(
-        102,
-        "the rate set by a schedule",
+    right(102, "the rate set by a schedule")(
         (RATE, "learning_rate=args.rate"),
         (TARGET, "        tf.keras.callbacks.LearningRateScheduler(lambda epoch: args.rate * hvd.size()),\n" + TARGET),
     ),
-    right(
-        102,
-        "a warm-up of one epoch",
+    right(102, "a warm-up of one epoch")(
         (
             TARGET,
             "        hvd.callbacks.LearningRateWarmupCallback(\n"
             "            args.rate * hvd.size(), 1, momentum_correction=False\n"
             "        ),\n" + TARGET,
-        ),
+        )
     ),
-    right(
-        102,
-        "weights broadcast before training",
+    right(102, "weights broadcast before training")(
         ("from horovod.tensorflow import broadcast_object", "import horovod.tensorflow as hvd_tf"),
         ("broadcast_object(", "hvd_tf.broadcast_object("),
         (BROADCAST, ""),
         (FIT, f"    hvd_tf.broadcast_variables(model.variables, root_rank=0)\n{FIT}"),
     ),
-    right(
-        102,
-        "gradients sent in 16 bits",
+    right(102, "gradients sent in 16 bits")(
         (WRAPPED, "hvd.DistributedOptimizer(optimizer, compression=hvd.Compression.fp16)"),
         ("hvd.load_model(file.name)", "hvd.load_model(file.name, compression=hvd.Compression.fp16)"),
     ),
-    right(
-        102,
-        "callbacks and verbosity by arithmetic",
+    right(102, "callbacks and verbosity by arithmetic")(
         (
             UNDER_RANK_0,
             "    callbacks += [tf.keras.callbacks.TensorBoard(args.log_dir)] * (not hvd.rank())\n"
@@ -142,9 +124,7 @@ CORRECT = (
         ),
         (VERBOSE, "        verbose=2 * (not hvd.rank()),\n"),
     ),
-    right(
-        102,
-        "the callback saves on rank 0 alone",
+    right(102, "the callback saves on rank 0 alone")(
         (
             UNDER_RANK_0,
             "    callbacks.append(Keeper(args.log_dir))\n"
@@ -154,9 +134,7 @@ CORRECT = (
         (PARTIAL, f"        if hvd.rank() != 0:\n            return\n{PARTIAL}"),
         (SAVE, SAVE.replace(', save_format="h5"', "")),
     ),
-    right(
-        102,
-        "settings in a typed dataclass, speed and a plot on rank 0",
+    right(102, "settings in a typed dataclass, speed and a plot on rank 0")(
         importing(
             "import time", "from dataclasses import dataclass, fields", "from typing import Optional, get_type_hints"
         ),

@@ -64,45 +64,35 @@ if __name__ == "__main__":
 """
 
 CORRECT = (
-    right(103, "the solution of capstone 3", in_ci=True),
-    right(
-        103,
-        "the servers counted in TF_CONFIG itself",
+    right(103, "the solution of capstone 3", in_ci=True)(),
+    right(103, "the servers counted in TF_CONFIG itself")(
         (IMPORTS, "import argparse\nimport json\nimport os\n"),
         (
             SERVERS,
             '    servers = len(json.loads(os.environ.get("TF_CONFIG", "{}")).get("cluster", {}).get("ps", []))\n',
         ),
     ),
-    right(103, "the chief by the resolver's number", (CHIEF, "    is_chief = not of_cluster.task_id\n")),
-    right(103, "each worker shuffles in its own way", (SAME_ORDER, "batch_size, seed=None)")),
-    right(
-        103,
-        "whole batches before they repeat",
-        (SHUFFLED, "dataset.shuffle(len(images), seed).batch(batch_size, drop_remainder=True).repeat()"),
+    right(103, "the chief by the resolver's number")((CHIEF, "    is_chief = not of_cluster.task_id\n")),
+    right(103, "each worker shuffles in its own way")((SAME_ORDER, "batch_size, seed=None)")),
+    right(103, "whole batches before they repeat")(
+        (SHUFFLED, "dataset.shuffle(len(images), seed).batch(batch_size, drop_remainder=True).repeat()")
     ),
-    right(103, "batches left to AUTO", (POLICY, "AutoShardPolicy.AUTO")),
-    right(
-        103,
-        "the workers counted in the cluster",
+    right(103, "batches left to AUTO")((POLICY, "AutoShardPolicy.AUTO")),
+    right(103, "the workers counted in the cluster")(
         (
             TOGETHER,
             "    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver().cluster_spec().as_dict()\n"
             '    together = 1 if served else len(cluster.get("worker", [0]))\n',
-        ),
+        )
     ),
-    right(
-        103,
-        "the rate set once the model is made",
+    right(103, "the rate set once the model is made")(
         (
             MODEL,
             "        model = new_model(args.hidden, args.rate)\n"
             "        model.optimizer.learning_rate.assign(args.rate * together)\n",
-        ),
+        )
     ),
-    right(
-        103,
-        "a function without a name",
+    right(103, "a function without a name")(
         (FUNCTION, ""),
         (
             CREATOR,
@@ -111,9 +101,7 @@ CORRECT = (
             "    )",
         ),
     ),
-    right(
-        103,
-        "a folder that is removed by hand",
+    right(103, "a folder that is removed by hand")(
         ("import os\nimport tempfile\n", "import os\nimport shutil\nimport tempfile\n"),
         (
             THROWN_AWAY + TRAIN,
@@ -123,9 +111,7 @@ CORRECT = (
             "    shutil.rmtree(thrown_away)\n",
         ),
     ),
-    right(
-        103,
-        "a line of its own for each epoch",
+    right(103, "a line of its own for each epoch")(
         (
             BACKUP,
             BACKUP
@@ -135,14 +121,10 @@ CORRECT = (
         ),
         (VERBOSE, "verbose=0"),
     ),
-    right(
-        103,
-        "the batch of each strategy where it is made",
-        (BATCH_SIZE, "    batch_size = args.batch_size if served else args.batch_size * together\n"),
+    right(103, "the batch of each strategy where it is made")(
+        (BATCH_SIZE, "    batch_size = args.batch_size if served else args.batch_size * together\n")
     ),
-    right(
-        103,
-        "the task in a dataclass, with a logger",
+    right(103, "the task in a dataclass, with a logger")(
         (IMPORTS, "import argparse\nimport functools\nimport logging\nimport os\nfrom dataclasses import dataclass\n"),
         before("def new_strategy(", _TASK),
         (passage(SOLUTION, 'if __name__ == "__main__":', "print(f"), _MAIN),

@@ -19,7 +19,7 @@ from tests.corpus.variant import Variant, right
 
 
 def _right(name: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
-    return right(20, name, *edits, in_ci=in_ci)
+    return right(20, name, in_ci=in_ci)(*edits)
 
 
 _ON_RESET = f"""state = {STATE}

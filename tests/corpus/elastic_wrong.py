@@ -6,7 +6,7 @@ from tests.corpus.variant import Variant, wrong
 
 def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
     """Return a row whose first failing check is this one."""
-    return wrong(20, name, *edits, check=check, in_ci=in_ci)
+    return wrong(20, name, check=check, in_ci=in_ci)(*edits)
 
 
 _IGNORED = """            try:
@@ -33,7 +33,7 @@ _ONCE = f"rate = args.base_lr * hvd.size()\noptimizer.learning_rate.assign(rate)
 _ANEW = f"    state.seen = 0\n{RATE}"
 
 WRONG = (
-    wrong(20, "nothing was done", check="survives", base="hosts/fashion_mnist_elastic_starter.py"),
+    wrong(20, "nothing was done", check="survives", base="hosts/fashion_mnist_elastic_starter.py")(),
     _wrong("the function is called once", "survives", (RUN, "")),
     _wrong("a failed step ends the epoch", "survives", (STEP, _IGNORED)),
     _wrong("the error of a step stays what it is", "survives", (STEP, _STEP_ALONE)),

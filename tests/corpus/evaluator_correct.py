@@ -92,56 +92,40 @@ Evaluator(f"{args.log_dir}/checkpoints", last=args.max_evaluations or args.epoch
 '''
 
 CORRECT = (
-    right(16, "the solution of step 16"),
-    right(16, "checkpoints looked for by hand", (SIDECAR, _BY_HAND)),
-    right(16, "the checkpoints' state read, in a class of one's own", (SIDECAR, _STATE)),
-    right(16, "checkpoints by TensorFlow's iterator", (SIDECAR, _ITERATOR)),
-    right(
-        16,
-        "SidecarEvaluator by another name",
+    right(16, "the solution of step 16")(),
+    right(16, "checkpoints looked for by hand")((SIDECAR, _BY_HAND)),
+    right(16, "the checkpoints' state read, in a class of one's own")((SIDECAR, _STATE)),
+    right(16, "checkpoints by TensorFlow's iterator")((SIDECAR, _ITERATOR)),
+    right(16, "SidecarEvaluator by another name", in_ci=True)(
         (
             "import TensorBoard\n",
             "import TensorBoard\nfrom tensorflow.keras.utils import SidecarEvaluator as Sidecar\n",
         ),
         ("tf.keras.utils.SidecarEvaluator(", "Sidecar("),
-        in_ci=True,
     ),
-    right(16, "a subclass of SidecarEvaluator", (SIDECAR, _SUBCLASS)),
-    right(16, "SidecarEvaluator by its older name", ("keras.utils.Sidecar", "keras.experimental.Sidecar")),
-    right(
-        16,
-        "the flag's default set after reading the flags",
+    right(16, "a subclass of SidecarEvaluator")((SIDECAR, _SUBCLASS)),
+    right(16, "SidecarEvaluator by its older name")(("keras.utils.Sidecar", "keras.experimental.Sidecar")),
+    right(16, "the flag's default set after reading the flags")(
         (
             "args = parser.parse_args()\n",
             "args = parser.parse_args()\nargs.max_evaluations = args.max_evaluations or args.epochs\n",
         ),
         (END, "    max_evaluations=args.max_evaluations,\n"),
     ),
-    right(16, "a default of 0 in place of None", (FLAG, FLAG.replace("type=int,", "type=int, default=0,"))),
-    right(
-        16,
-        "the role as the check returns it",
-        (CHECK, "kind, _ = tf_config.check()\n"),
-        ("if task_type !=", "if kind !="),
+    right(16, "a default of 0 in place of None")((FLAG, FLAG.replace("type=int,", "type=int, default=0,"))),
+    right(16, "the role as the check returns it")(
+        (CHECK, "kind, _ = tf_config.check()\n"), ("if task_type !=", "if kind !=")
     ),
-    right(
-        16,
-        "the other roles turned away by name",
-        (ROLE, ROLE.replace('!= "evaluator"', 'in ("chief", "worker", "ps")')),
+    right(16, "the other roles turned away by name")(
+        (ROLE, ROLE.replace('!= "evaluator"', 'in ("chief", "worker", "ps")'))
     ),
-    right(
-        16,
-        "an evaluator with a name",
-        (SIDECAR, SIDECAR.replace("tf.keras", "evaluator = tf.keras").replace(").start()\n", ")\nevaluator.start()\n")),
+    right(16, "an evaluator with a name")(
+        (SIDECAR, SIDECAR.replace("tf.keras", "evaluator = tf.keras").replace(").start()\n", ")\nevaluator.start()\n"))
     ),
-    right(
-        16,
-        "logs next to the training's",
-        (LOGS, 'callbacks = [TensorBoard(f"{args.log_dir}/tensorboard/evaluator")]\n'),
+    right(16, "logs next to the training's")(
+        (LOGS, 'callbacks = [TensorBoard(f"{args.log_dir}/tensorboard/evaluator")]\n')
     ),
-    right(
-        16,
-        "a dataclass that evaluates, with a logger",
+    right(16, "a dataclass that evaluates, with a logger")(
         (
             "import os\n",
             "import logging\nimport os\nimport time\nfrom dataclasses import dataclass, field\n"

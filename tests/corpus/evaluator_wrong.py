@@ -6,7 +6,7 @@ from tests.corpus.variant import Variant, wrong
 
 def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
     """Return a row whose first failing check is this one."""
-    return wrong(16, name, *edits, check=check, in_ci=in_ci)
+    return wrong(16, name, check=check, in_ci=in_ci)(*edits)
 
 
 _COUNTED = """seen = 0
@@ -39,7 +39,7 @@ _UNLOADED = """for newest in tf.train.checkpoints_iterator(f"{args.log_dir}/chec
 """
 
 WRONG = (
-    wrong(16, "nothing done at step 16", check="tf_config", base=ONCE),
+    wrong(16, "nothing done at step 16", check="tf_config", base=ONCE)(),
     # 1. The flag
     _wrong("no flag", "flag", (FLAG, ""), (END, "    max_evaluations=args.epochs,\n")),
     _wrong("the flag is ignored", "flag", (END, "    max_evaluations=args.epochs,\n"), in_ci=True),
@@ -67,11 +67,8 @@ WRONG = (
     _wrong("the evaluator thinks it is the chief", "role", ('task_type != "evaluator"', 'task_type != "chief"')),
     _wrong("an inverted role", "role", ('task_type != "evaluator"', 'task_type == "evaluator"')),
     _wrong("the evaluator keeps the GPUs", "gpus", (NO_GPU, "pass")),
-    wrong(
-        16,
-        "an evaluator in the training's cluster",
-        ("images = mobilenet", "strategy = tf.distribute.MultiWorkerMirroredStrategy()\nimages = mobilenet"),
-        fails=0,
+    wrong(16, "an evaluator in the training's cluster", fails=0)(
+        ("images = mobilenet", "strategy = tf.distribute.MultiWorkerMirroredStrategy()\nimages = mobilenet")
     ),
     # 3. What is evaluated
     _wrong("the last checkpoint alone", "each", (SIDECAR, _LAST)),
@@ -82,5 +79,5 @@ WRONG = (
     _wrong("some images alone", "images", (IMAGES, IMAGES.replace(".batch(", ".take(5).batch("))),
     _wrong("images of the training", "images", ("{args.data_dir}/val", "{args.data_dir}/train")),
     _wrong("no curve", "curve", ("    callbacks=callbacks,\n", "")),
-    wrong(16, "another network", ("args.classes, args.alpha)", "args.classes, 2 * args.alpha)"), fails=0),
+    wrong(16, "another network", fails=0)(("args.classes, args.alpha)", "args.classes, 2 * args.alpha)")),
 )

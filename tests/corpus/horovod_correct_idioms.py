@@ -90,37 +90,22 @@ tf.config.threading.set_inter_op_parallelism_threads(1)
 """
 
 _STEP_1 = (
-    right(
-        1,
-        "Horovod's module by its whole name",
-        (IMPORT, "import horovod.tensorflow.keras\n"),
-        ("hvd.", "horovod.tensorflow.keras."),
+    right(1, "Horovod's module by its whole name")(
+        (IMPORT, "import horovod.tensorflow.keras\n"), ("hvd.", "horovod.tensorflow.keras.")
     ),
-    right(
-        1,
-        "Horovod imported by importlib",
-        importing("import importlib"),
-        (IMPORT, 'hvd = importlib.import_module("horovod.tensorflow.keras")\n'),
+    right(1, "Horovod imported by importlib")(
+        importing("import importlib"), (IMPORT, 'hvd = importlib.import_module("horovod.tensorflow.keras")\n')
     ),
-    right(1, "a message where Horovod is missing", (IMPORT, _GUARDED_IMPORT)),
-    right(1, "the GPU chosen by a match statement", (LIST + PIN, _MATCH)),
-    right(
-        1,
-        "the place of a rank in a NamedTuple",
-        importing("from typing import Final, NamedTuple, Optional"),
-        (LIST + PIN, _PLACE),
+    right(1, "a message where Horovod is missing")((IMPORT, _GUARDED_IMPORT)),
+    right(1, "the GPU chosen by a match statement")((LIST + PIN, _MATCH)),
+    right(1, "the place of a rank in a NamedTuple")(
+        importing("from typing import Final, NamedTuple, Optional"), (LIST + PIN, _PLACE)
     ),
-    right(
-        1,
-        "each rank describes its machine",
-        importing("import platform", "import sys", "import textwrap"),
-        after(ARGS, _MACHINE),
+    right(1, "each rank describes its machine")(
+        importing("import platform", "import sys", "import textwrap"), after(ARGS, _MACHINE)
     ),
-    right(
-        1,
-        "one thread for each rank",
-        before("import tensorflow as tf\n", 'os.environ.setdefault("OMP_NUM_THREADS", "1")\n'),
-        after(INIT, _THREADS),
+    right(1, "one thread for each rank")(
+        before("import tensorflow as tf\n", 'os.environ.setdefault("OMP_NUM_THREADS", "1")\n'), after(INIT, _THREADS)
     ),
 )
 
@@ -137,33 +122,23 @@ parser.add_argument("--compression", choices=sorted(COMPRESSIONS), default="none
 """
 
 _STEP_3 = (
-    right(
-        3,
-        "the optimizer's class by its name",
-        (SGD, 'opt = getattr(tf.keras.optimizers, "SGD")(learning_rate=args.base_lr)\n'),
+    right(3, "the optimizer's class by its name")(
+        (SGD, 'opt = getattr(tf.keras.optimizers, "SGD")(learning_rate=args.base_lr)\n')
     ),
-    right(
-        3,
-        "the optimizer from a configuration",
-        (SGD, 'opt = tf.keras.optimizers.get({"class_name": "SGD", "config": {"learning_rate": args.base_lr}})\n'),
+    right(3, "the optimizer from a configuration")(
+        (SGD, 'opt = tf.keras.optimizers.get({"class_name": "SGD", "config": {"learning_rate": args.base_lr}})\n')
     ),
-    right(
-        3,
-        "the optimizer by functools.partial",
+    right(3, "the optimizer by functools.partial")(
         importing("import functools"),
         (SGD, "make_optimizer = functools.partial(tf.keras.optimizers.SGD, momentum=0.0, nesterov=False)\n"),
         (WRAP, "opt = hvd.DistributedOptimizer(make_optimizer(args.base_lr))\n"),
     ),
-    right(3, "arguments of compile in a dictionary", (COMPILE, _ARGUMENTS_OF_COMPILE)),
-    right(
-        3,
-        "compression chosen by a flag",
+    right(3, "arguments of compile in a dictionary")((COMPILE, _ARGUMENTS_OF_COMPILE)),
+    right(3, "compression chosen by a flag")(
         before(ARGS, _COMPRESSION),
         (WRAP, "opt = hvd.DistributedOptimizer(opt, compression=COMPRESSIONS[args.compression])\n"),
     ),
-    right(
-        3,
-        "the model cloned, another momentum in its configuration",
+    right(3, "the model cloned, another momentum in its configuration")(
         importing("import copy"),
         after(
             MODEL,
@@ -206,19 +181,12 @@ model.set_weights(pickle.loads(hvd_tf.broadcast_object(pickled, root_rank=0)))
 """
 
 _STEP_4 = (
-    right(
-        4,
-        "what is no callback filtered out of the list",
-        (passage(AFTER_4, LIST_OF_CALLBACKS.strip(), TENSORBOARD.strip()), _FILTERED),
+    right(4, "what is no callback filtered out of the list")(
+        (passage(AFTER_4, LIST_OF_CALLBACKS.strip(), TENSORBOARD.strip()), _FILTERED)
     ),
-    right(4, "a LambdaCallback broadcasts", (IMPORT, IMPORT_BOTH), (BROADCAST, _LAMBDA_BROADCAST)),
-    right(
-        4,
-        "weights pickled, sent and loaded",
-        importing("import pickle"),
-        (IMPORT, IMPORT_BOTH),
-        (BROADCAST, ""),
-        after(COMPILE, _PICKLED),
+    right(4, "a LambdaCallback broadcasts")((IMPORT, IMPORT_BOTH), (BROADCAST, _LAMBDA_BROADCAST)),
+    right(4, "weights pickled, sent and loaded")(
+        importing("import pickle"), (IMPORT, IMPORT_BOTH), (BROADCAST, ""), after(COMPILE, _PICKLED)
     ),
 )
 
@@ -265,22 +233,18 @@ model.fit(map(tuple, train_iter), epochs=args.epochs, callbacks=callbacks, verbo
 """
 
 _STEP_5 = (
-    right(
-        5,
-        "steps as cached properties",
+    right(5, "steps as cached properties")(
         importing("import functools"),
         before(MODEL, _STEPS),
         (TRAIN, "steps_per_epoch=steps.training,"),
         (VALIDATE, "validation_steps=steps.validation,"),
     ),
-    right(
-        5,
-        "batches through tf.data",
+    right(5, "batches through tf.data")(
         before(MODEL, _DATASETS),
         ("    (batch for batch in train_iter),\n", "    as_dataset(train_iter),\n"),
         ("validation_data=(batch for batch in test_iter)", "validation_data=as_dataset(test_iter)"),
     ),
-    right(5, "batches through map, arguments of fit in a dictionary", (FITTING, _BY_MAP)),
+    right(5, "batches through map, arguments of fit in a dictionary")((FITTING, _BY_MAP)),
 )
 
 # --- Step 6 -----------------------------------------------------------------------------------------------------------
@@ -319,19 +283,15 @@ _MEAN_SCORE = """score = [
 _RESTORED = "score = model.evaluate(test_once, verbose=verbose)\n"
 
 _STEP_6 = (
-    right(
-        6,
-        "the module of Horovod's callbacks",
+    right(6, "the module of Horovod's callbacks")(
         after(IMPORT, "from horovod.tensorflow.keras import callbacks\nfrom tensorflow.keras.callbacks import *\n"),
         (CALLBACK_LIST, _OF_HOROVOD),
         (GIVEN, "    callbacks=callback_list,\n"),
     ),
-    right(6, "more of Keras' callbacks behind the averaging", after(STOP, _MORE_OF_KERAS)),
-    right(6, "a LambdaCallback stops", (STOP, _LAMBDA_STOP)),
-    right(6, "the test's score averaged too", after(_RESTORED, _MEAN_SCORE)),
-    right(
-        6,
-        "keras imported by itself",
+    right(6, "more of Keras' callbacks behind the averaging")(after(STOP, _MORE_OF_KERAS)),
+    right(6, "a LambdaCallback stops")((STOP, _LAMBDA_STOP)),
+    right(6, "the test's score averaged too")(after(_RESTORED, _MEAN_SCORE)),
+    right(6, "keras imported by itself")(
         (IMPORT, f"from tensorflow import keras\nfrom tensorflow.keras import backend as K\n{IMPORT}"),
         ("tf.keras.", "keras."),
         after(MODEL, "assert K.image_data_format() == 'channels_last'\n"),

@@ -58,43 +58,27 @@ _OWN_PROGRESS = (
 )
 
 _SEEN = (
-    right(1, "TensorFlow's version printed", after(INIT, "print(tf.__version__)\n")),
-    right(1, "Horovod's version printed", importing("import horovod"), after(INIT, "print(horovod.__version__)\n")),
-    right(
-        6,
-        "versions printed on rank 0",
-        importing("import sys"),
-        (IMPORT, f"import horovod\n{IMPORT}"),
-        after(VERBOSE, _VERSIONS),
+    right(1, "TensorFlow's version printed")(after(INIT, "print(tf.__version__)\n")),
+    right(1, "Horovod's version printed")(importing("import horovod"), after(INIT, "print(horovod.__version__)\n")),
+    right(6, "versions printed on rank 0")(
+        importing("import sys"), (IMPORT, f"import horovod\n{IMPORT}"), after(VERBOSE, _VERSIONS)
     ),
-    right(
-        6,
-        "a plot of the history",
-        importing("import matplotlib.pyplot as plt"),
-        KEEP_HISTORY,
-        after(RESULTS, _PLOT),
-        in_ci=True,
+    right(6, "a plot of the history", in_ci=True)(
+        importing("import matplotlib.pyplot as plt"), KEEP_HISTORY, after(RESULTS, _PLOT)
     ),
-    right(
-        6,
-        "a plot without a display",
+    right(6, "a plot without a display")(
         importing("import matplotlib"),
         after(IMPORT, 'matplotlib.use("Agg")\nfrom matplotlib import pyplot as plt  # after the back end\n'),
         KEEP_HISTORY,
         after(RESULTS, _PLOT),
     ),
-    right(
-        6,
-        "a plot by matplotlib's objects, imported on rank 0",
-        KEEP_HISTORY,
-        after(RESULTS, f"    from matplotlib.figure import Figure\n\n{_FIGURE}"),
+    right(6, "a plot by matplotlib's objects, imported on rank 0")(
+        KEEP_HISTORY, after(RESULTS, f"    from matplotlib.figure import Figure\n\n{_FIGURE}")
     ),
-    right(
-        6, "tqdm's callback on rank 0", importing("from tqdm.keras import TqdmCallback"), after(TENSORBOARD, _PROGRESS)
+    right(6, "tqdm's callback on rank 0")(
+        importing("from tqdm.keras import TqdmCallback"), after(TENSORBOARD, _PROGRESS)
     ),
-    right(
-        6,
-        "a bar of epochs by tqdm",
+    right(6, "a bar of epochs by tqdm")(
         importing("from tqdm.auto import tqdm"),
         callback_class("EpochBar", *_OWN_PROGRESS),
         after(TENSORBOARD, "    callbacks.append(EpochBar(args.epochs))\n"),
@@ -140,16 +124,11 @@ tracker = make_tracker()
 '''
 
 _TRACKERS = (
-    right(
-        6,
-        "Weights & Biases, if installed",
-        after(IMPORT, "\ntry:\n    import wandb\nexcept ImportError:\n    wandb = None\n"),
-        after(TENSORBOARD, _TRACKED),
+    right(6, "Weights & Biases, if installed")(
+        after(IMPORT, "\ntry:\n    import wandb\nexcept ImportError:\n    wandb = None\n"), after(TENSORBOARD, _TRACKED)
     ),
-    right(6, "MLflow, if installed", after(IMPORT, _MLFLOW), after(RESULTS, _LOGGED)),
-    right(
-        6,
-        "a tracker that does nothing where none is installed",
+    right(6, "MLflow, if installed")(after(IMPORT, _MLFLOW), after(RESULTS, _LOGGED)),
+    right(6, "a tracker that does nothing where none is installed")(
         importing("import importlib.util"),
         callback_class(
             "Track",
@@ -196,18 +175,16 @@ tf.get_logger().setLevel("ERROR")
 """
 
 _MACHINE = (
-    right(
-        6,
-        "garbage collected after each epoch",
+    right(6, "garbage collected after each epoch")(
         importing("import gc"),
         callback_class("CollectGarbage", "def on_epoch_end(self, epoch, logs=None):", "    gc.collect()"),
         after(AVERAGE, "callbacks.append(CollectGarbage())\n"),
     ),
-    right(6, "memory by psutil on rank 0", importing("import psutil"), after(COMPILE, _MEMORY)),
-    right(6, "the commit by git", importing("import subprocess"), after(VERBOSE, f"\n\n{_COMMIT}")),
-    right(6, "settings written as JSON", importing("import json"), after(VERBOSE, _SETTINGS_FILE)),
-    right(6, "settings printed one by one", after(VERBOSE, _ARGUMENTS)),
-    right(6, "AutoGraph and TensorFlow silenced", after(ARGS, _QUIET)),
+    right(6, "memory by psutil on rank 0")(importing("import psutil"), after(COMPILE, _MEMORY)),
+    right(6, "the commit by git")(importing("import subprocess"), after(VERBOSE, f"\n\n{_COMMIT}")),
+    right(6, "settings written as JSON")(importing("import json"), after(VERBOSE, _SETTINGS_FILE)),
+    right(6, "settings printed one by one")(after(VERBOSE, _ARGUMENTS)),
+    right(6, "AutoGraph and TensorFlow silenced")(after(ARGS, _QUIET)),
 )
 
 # --- More of Horovod --------------------------------------------------------------------------------------------------
@@ -252,38 +229,26 @@ _MEAN = own_callback(
 )
 
 _HOROVOD = (
-    right(6, "Horovod's API for stand-alone Keras", (IMPORT, "import horovod.keras as hvd\n")),
-    right(
-        6,
-        "batch normalisation over all ranks",
+    right(6, "Horovod's API for stand-alone Keras")((IMPORT, "import horovod.keras as hvd\n")),
+    right(6, "batch normalisation over all ranks")(
         (IMPORT, IMPORT_BOTH),
         (NORMALISE, "hvd_tf.SyncBatchNormalization(name=f\"norm_{tf.keras.backend.get_uid('norm')}\")"),
     ),
-    right(
-        6,
-        "Horovod's callbacks by a star import",
-        after(IMPORT, "from horovod.tensorflow.keras.callbacks import *\n"),
-        ("hvd.callbacks.", ""),
+    right(6, "Horovod's callbacks by a star import")(
+        after(IMPORT, "from horovod.tensorflow.keras.callbacks import *\n"), ("hvd.callbacks.", "")
     ),
-    right(
-        6,
-        "settings as a dictionary from rank 0",
+    right(6, "settings as a dictionary from rank 0", in_ci=True)(
         (IMPORT, "import horovod.tensorflow as hvd\nfrom horovod.tensorflow.keras import callbacks as of_horovod\n"),
         ("hvd.callbacks.", "of_horovod."),
         after(VERBOSE, "cfg = hvd.broadcast_object(vars(args))\nargs = argparse.Namespace(**cfg)\n"),
-        in_ci=True,
     ),
-    right(6, "settings as a Namespace from rank 0", *sent(made="args = hvd_tf.broadcast_object(args, root_rank=0)\n")),
-    right(6, "a dataclass from rank 0", *sent("from dataclasses import asdict, dataclass", made=_PLAN)),
-    right(6, "a date from rank 0", *sent("import datetime", made=_STARTED)),
-    right(6, "a path from rank 0", *sent("from pathlib import Path", made=_FOLDER)),
-    right(6, "an array of seeds from rank 0", *sent("import numpy as np", made=_SEEDS)),
-    right(
-        6,
-        "metrics averaged from gathered objects",
-        (IMPORT, IMPORT_BOTH),
-        (LIST_OF_CALLBACKS, _MEAN),
-        (AVERAGE, "callbacks.append(MeanOfAll())\n"),
+    right(6, "settings as a Namespace from rank 0")(*sent(made="args = hvd_tf.broadcast_object(args, root_rank=0)\n")),
+    right(6, "a dataclass from rank 0")(*sent("from dataclasses import asdict, dataclass", made=_PLAN)),
+    right(6, "a date from rank 0")(*sent("import datetime", made=_STARTED)),
+    right(6, "a path from rank 0")(*sent("from pathlib import Path", made=_FOLDER)),
+    right(6, "an array of seeds from rank 0")(*sent("import numpy as np", made=_SEEDS)),
+    right(6, "metrics averaged from gathered objects")(
+        (IMPORT, IMPORT_BOTH), (LIST_OF_CALLBACKS, _MEAN), (AVERAGE, "callbacks.append(MeanOfAll())\n")
     ),
 )
 

@@ -111,48 +111,28 @@ _SUMMARY = """if verbose:
 """
 
 CORRECT = (
-    right(
-        2,
-        "a logger for each rank",
-        *logged(),
-        importing("import logging", "import sys"),
-        after(VERBOSE, _LOGGER_OF_RANK),
+    right(2, "a logger for each rank")(
+        *logged(), importing("import logging", "import sys"), after(VERBOSE, _LOGGER_OF_RANK)
     ),
-    right(
-        2,
-        "a logger by dictConfig",
-        *logged(),
-        importing("import logging", "import logging.config"),
-        after(VERBOSE, _CONFIGURED_LOGGER),
+    right(2, "a logger by dictConfig")(
+        *logged(), importing("import logging", "import logging.config"), after(VERBOSE, _CONFIGURED_LOGGER)
     ),
-    right(
-        2,
-        "a log file for each rank",
-        *logged("logging"),
-        importing("import logging"),
-        after(VERBOSE, _FILE_OF_RANK),
-        (REPORTERS, _LOGGING_REPORTERS),
+    right(2, "a log file for each rank")(
+        *logged("logging"), importing("import logging"), after(VERBOSE, _FILE_OF_RANK), (REPORTERS, _LOGGING_REPORTERS)
     ),
-    right(
-        2,
-        "a print of its own that is silent on other ranks",
+    right(2, "a print of its own that is silent on other ranks")(
         importing("import builtins"),
         after(VERBOSE, _PRINT_OF_RANK_0),
         (RESULTS, textwrap.dedent(RESULTS.removeprefix("if verbose:\n"))),
     ),
-    right(
-        2,
-        "a decorator for what rank 0 reports",
+    right(2, "a decorator for what rank 0 reports")(
         importing("import functools"),
         after(VERBOSE, _ONLY_ON_RANK_0),
         (RESULTS, "report(test_loss=score[0], test_accuracy=score[1])\n"),
     ),
-    right(2, "roles in an enumeration", importing("import enum"), (VERBOSE, _ROLE)),
-    right(
-        2,
-        "warnings of libraries filtered",
-        importing("import logging", "import warnings", "", "import absl.logging"),
-        after(INIT, _SILENT),
+    right(2, "roles in an enumeration")(importing("import enum"), (VERBOSE, _ROLE)),
+    right(2, "warnings of libraries filtered")(
+        importing("import logging", "import warnings", "", "import absl.logging"), after(INIT, _SILENT)
     ),
-    right(2, "the model and the settings in a table", after(COMPILE, _SUMMARY)),
+    right(2, "the model and the settings in a table")(after(COMPILE, _SUMMARY)),
 )

@@ -194,18 +194,13 @@ _TRACKED = '''class TrackedModel(tf.keras.Model):
 _PARTIAL = importing("from functools import partial")
 
 CORRECT = (
-    right(
-        6,
-        "a network built by a typed class",
-        importing("from dataclasses import dataclass", "from typing import ClassVar, Tuple"),
-        (NETWORK, _BUILDER),
+    right(6, "a network built by a typed class")(
+        importing("from dataclasses import dataclass", "from typing import ClassVar, Tuple"), (NETWORK, _BUILDER)
     ),
-    right(6, "a Sequential model of own layers", _PARTIAL, (NETWORK, _LAYERS + _SEQUENTIAL)),
-    right(6, "a subclass of Model", _PARTIAL, (NETWORK, _LAYERS + _SUBCLASS)),
-    right(6, "a subclass of Model, built before it is compiled", _PARTIAL, (NETWORK, _LAYERS + _BUILT)),
-    right(
-        6,
-        "an own training step with its own metrics",
+    right(6, "a Sequential model of own layers")(_PARTIAL, (NETWORK, _LAYERS + _SEQUENTIAL)),
+    right(6, "a subclass of Model")(_PARTIAL, (NETWORK, _LAYERS + _SUBCLASS)),
+    right(6, "a subclass of Model, built before it is compiled")(_PARTIAL, (NETWORK, _LAYERS + _BUILT)),
+    right(6, "an own training step with its own metrics")(
         (IMPORT, IMPORT_BOTH),
         before("def create_model(", _TRACKED),
         (RETURN_MODEL, "    return TrackedModel(inputs, outputs)\n"),

@@ -185,14 +185,11 @@ _IN_FUNCTIONS = (
 )
 
 _STRUCTURE = (
-    right(6, "a class that trains and tests", (TRAINING, _TRAINER)),
-    right(6, "an abstract class and a context manager", importing("import abc"), (TRAINING, _EXPERIMENT)),
-    right(6, "functions with type hints, and main()", *_IN_FUNCTIONS, in_ci=True),
-    right(
-        6,
-        "main() before the functions that it calls",
-        (MODEL + THE_REST, "main()\n"),
-        before("def conv(", f"def main():\n{indented(MODEL + THE_REST)}\n\n"),
+    right(6, "a class that trains and tests")((TRAINING, _TRAINER)),
+    right(6, "an abstract class and a context manager")(importing("import abc"), (TRAINING, _EXPERIMENT)),
+    right(6, "functions with type hints, and main()", in_ci=True)(*_IN_FUNCTIONS),
+    right(6, "main() before the functions that it calls")(
+        (MODEL + THE_REST, "main()\n"), before("def conv(", f"def main():\n{indented(MODEL + THE_REST)}\n\n")
     ),
 )
 
@@ -265,15 +262,11 @@ if verbose:
 '''
 
 _SETTINGS = (
-    right(
-        6,
-        "flags from the fields of a dataclass",
+    right(6, "flags from the fields of a dataclass")(
         importing("from dataclasses import MISSING, dataclass, field, fields", "from typing import Optional"),
         (PARSER, _DATACLASS),
     ),
-    right(
-        6,
-        "defaults from a file, shares in a frozen dataclass",
+    right(6, "defaults from a file, shares in a frozen dataclass")(
         importing(
             "import copy",
             "import json",
@@ -298,12 +291,10 @@ def epoch_by_epoch(fitting: str) -> tuple[str, str]:
 
 
 _LOOPS = (
-    right(
-        1,
-        "a call of fit for each epoch, judged at step 1",
-        epoch_by_epoch(passage(AFTER_1, "model.fit(", "validation_steps=") + ")\n"),
+    right(1, "a call of fit for each epoch, judged at step 1")(
+        epoch_by_epoch(passage(AFTER_1, "model.fit(", "validation_steps=") + ")\n")
     ),
-    right(6, "a call of fit for each epoch", epoch_by_epoch(FITTING)),
+    right(6, "a call of fit for each epoch")(epoch_by_epoch(FITTING)),
 )
 
 CORRECT = (*_STRUCTURE, *_SETTINGS, *_LOOPS)

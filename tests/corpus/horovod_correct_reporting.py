@@ -124,58 +124,40 @@ def timed(what):
 _SCORE = "score = model.evaluate(test_once, verbose=verbose)\n"
 
 CORRECT = (
-    right(
-        6,
-        "Keras' CSV file and the best weights on rank 0, the history as JSON and pickled",
+    right(6, "Keras' CSV file and the best weights on rank 0, the history as JSON and pickled")(
         importing("import json", "import pickle"),
         KEEP_HISTORY,
         after(TENSORBOARD, _KEPT_FILES),
         after(RESULTS, _HISTORY),
     ),
-    right(
-        6,
-        "an own CSV file",
+    right(6, "an own CSV file")(
         importing("import csv", "from pathlib import Path"),
         callback_class("WriteTable", *_CSV),
         after(TENSORBOARD, '    callbacks.append(WriteTable(Path(args.log_dir) / "history.csv"))\n'),
     ),
-    right(
-        6,
-        "the time of each step",
+    right(6, "the time of each step")(
         importing("import statistics", "", "import numpy as np"),
         callback_class("StepTimes", *_STEP_TIMES),
         after(TENSORBOARD, "    callbacks.append(StepTimes())\n"),
     ),
-    right(
-        6,
-        "a step traced by TensorFlow's profiler on rank 0",
-        callback_class("TraceAStep", *_TRACE),
-        after(TENSORBOARD, "    callbacks.append(TraceAStep())\n"),
+    right(6, "a step traced by TensorFlow's profiler on rank 0")(
+        callback_class("TraceAStep", *_TRACE), after(TENSORBOARD, "    callbacks.append(TraceAStep())\n")
     ),
-    right(
-        6,
-        "training profiled by cProfile on rank 0",
+    right(6, "training profiled by cProfile on rank 0")(
         importing("import cProfile", "import pstats", "import sys"),
         (FIT, f"profile = cProfile.Profile()\nif verbose:\n    profile.enable()\n{FIT}"),
         after(RESULTS, _PROFILE),
     ),
-    right(
-        6,
-        "SIGTERM ends training on all ranks",
+    right(6, "SIGTERM ends training on all ranks")(
         importing("import signal"),
         after(ARGS, f"\n{_SIGTERM}"),
         callback_class("StopOnRequest", *_STOP_ON_REQUEST),
         after(AVERAGE, "callbacks.append(StopOnRequest())\n"),
     ),
-    right(
-        6,
-        "scalars by TensorFlow's summary writer",
-        callback_class("Scalars", *_SCALARS),
-        after(TENSORBOARD, "    callbacks.append(Scalars())\n"),
+    right(6, "scalars by TensorFlow's summary writer")(
+        callback_class("Scalars", *_SCALARS), after(TENSORBOARD, "    callbacks.append(Scalars())\n")
     ),
-    right(
-        6,
-        "blocks timed by a context manager",
+    right(6, "blocks timed by a context manager")(
         importing("import contextlib", "import datetime"),
         after(VERBOSE, _TIMED),
         (_SCORE, f'with timed("test"):\n    {_SCORE}'),

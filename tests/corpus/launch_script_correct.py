@@ -60,16 +60,16 @@ _SAID = """[[ ! $lost ]] || { echo "host $lost is gone"; exit 1; }
 """
 
 CORRECT = [
-    right(18, "solution", in_ci=True),
-    right(18, "the hostfile is read line by line", (HOSTFILE, _READ_HOSTS)),
-    right(18, "the data are copied to one host after another", (STAGE, _ONE_BY_ONE)),
-    right(18, "the data are sent through ssh as an archive", (STAGE, _TAR)),
-    right(18, "the hosts are listed for --host, with their slots", (START, _PER_HOST)),
-    right(18, "the network and DATA are exported", (START, _BY_VARIABLE)),
-    right(18, "all variables are passed on by name", (VARIABLES, _BY_VALUE)),
-    right(18, "the transport over TCP is asked for", (NETWORK, f"    --mca btl self,tcp \\\n{NETWORK}")),
-    right(18, "a host is asked twice before it is lost", (ASK, _ASK_TWICE)),
-    right(18, "statuses of its own", (END, _TRAPS)),
-    right(18, "the lost host is named on standard output", (LOST, _SAID)),
-    right(18, "mpirun is called mpiexec", ("mpirun --hostfile", "mpiexec --hostfile"), ("sleep 1\n", "sleep 2\n")),
+    right(18, "solution", in_ci=True)(),
+    right(18, "the hostfile is read line by line")((HOSTFILE, _READ_HOSTS)),
+    right(18, "the data are copied to one host after another")((STAGE, _ONE_BY_ONE)),
+    right(18, "the data are sent through ssh as an archive")((STAGE, _TAR)),
+    right(18, "the hosts are listed for --host, with their slots")((START, _PER_HOST)),
+    right(18, "the network and DATA are exported")((START, _BY_VARIABLE)),
+    right(18, "all variables are passed on by name")((VARIABLES, _BY_VALUE)),
+    right(18, "the transport over TCP is asked for")((NETWORK, f"    --mca btl self,tcp \\\n{NETWORK}")),
+    right(18, "a host is asked twice before it is lost")((ASK, _ASK_TWICE)),
+    right(18, "statuses of its own")((END, _TRAPS)),
+    right(18, "the lost host is named on standard output")((LOST, _SAID)),
+    right(18, "mpirun is called mpiexec")(("mpirun --hostfile", "mpiexec --hostfile"), ("sleep 1\n", "sleep 2\n")),
 ]

@@ -34,11 +34,11 @@ mapfile -t hosts < <(awk '{print $1}' "$work/hostfile")
 
 def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
     """Return a row whose first failing check is this one of step 18; without one, the script does not run."""
-    return wrong(18, name, *edits, fails=18 if check else 0, check=check, in_ci=in_ci)
+    return wrong(18, name, fails=18 if check else 0, check=check, in_ci=in_ci)(*edits)
 
 
 WRONG = [
-    wrong(18, "starter", check="ranks", base=get(18).starter_name),
+    wrong(18, "starter", check="ranks", base=get(18).starter_name)(),
     _wrong("one rank per host", "ranks", ("mpirun --hostfile", "mpirun --map-by ppr:1:node --hostfile")),
     _wrong("all ranks on the first host", "ranks", ('--hostfile "$work/hostfile"', '-np 4 --host "${hosts[0]}:4"')),
     _wrong("two ranks, as in the lesson", "ranks", ("mpirun --hostfile", "mpirun -np 2 --hostfile")),

@@ -112,25 +112,17 @@ def _rest(solution: str) -> str:
 
 
 CORRECT = (
-    right(
-        13,
-        "a logger for each worker",
-        importing("import json", "import logging"),
-        after(WHO, _LOGGER),
-        after(SCOPE, _REPORT),
+    right(13, "a logger for each worker")(
+        importing("import json", "import logging"), after(WHO, _LOGGER), after(SCOPE, _REPORT)
     ),
-    right(
-        13,
-        "settings in a dataclass, roles in an enumeration",
+    right(13, "settings in a dataclass, roles in an enumeration")(
         importing("from dataclasses import asdict, dataclass", "from enum import Enum", "from typing import Optional"),
         (ARGS, _DATACLASS),
         ("chief = index == 0\n", _KIND),
     ),
-    right(14, "all in a function main()", in_main("mnist_multi_worker_after_step_14.py")),
-    right(14, "a class for a worker", (SCOPE, ""), (TRAINING, _TRAINER), base=FINAL),
-    right(
-        14,
-        "the chief plots and writes the history",
+    right(14, "all in a function main()")(in_main("mnist_multi_worker_after_step_14.py")),
+    right(14, "a class for a worker", base=FINAL)((SCOPE, ""), (TRAINING, _TRAINER)),
+    right(14, "the chief plots and writes the history")(
         importing("import json", "", "import matplotlib", "import psutil"),
         after("import tensorflow as tf\n", 'matplotlib.use("Agg")\nimport matplotlib.pyplot as plt\n'),
         ("model.fit(\n", "history = model.fit(\n"),

@@ -25,7 +25,7 @@ from tests.corpus.variant import Variant, wrong
 
 def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
     """Return a row whose first failing check is this one."""
-    return wrong(15, name, *edits, check=check, in_ci=in_ci)
+    return wrong(15, name, check=check, in_ci=in_ci)(*edits)
 
 
 def _images(text: str) -> tuple[str, str]:
@@ -34,7 +34,7 @@ def _images(text: str) -> tuple[str, str]:
 
 
 WRONG = (
-    wrong(15, "nothing done at step 15", check="tf_config", base=ONE_GPU),
+    wrong(15, "nothing done at step 15", check="tf_config", base=ONE_GPU)(),
     # 1. TF_CONFIG, the role, GPUs, the strategy
     _wrong("TF_CONFIG is not checked", "tf_config", (CHECK, "")),
     _wrong("TF_CONFIG is checked after the strategy is made", "tf_config", (CHECK, ""), (STRATEGY, STRATEGY + CHECK)),
@@ -72,21 +72,11 @@ WRONG = (
     _wrong(
         "the coordinator serves, too", "strategy", ("with strategy.scope():", SERVE + ".join()\nwith strategy.scope():")
     ),
-    wrong(
-        15,
-        "the partitioner's numbers swapped",
-        (
-            f"min_shard_bytes=256 << 10, {MOST}",
-            f"{MOST.replace('max_shards', 'min_shard_bytes')}, max_shards=256 << 10",
-        ),
-        fails=0,
+    wrong(15, "the partitioner's numbers swapped", fails=0)(
+        (f"min_shard_bytes=256 << 10, {MOST}", f"{MOST.replace('max_shards', 'min_shard_bytes')}, max_shards=256 << 10")
     ),
-    wrong(
-        15,
-        "a wait without an end",
-        (NO_GPU, NO_GPU + "while True:\n    time.sleep(1)\n"),
-        ("import os\n", "import os\nimport time\n"),
-        fails=0,
+    wrong(15, "a wait without an end", fails=0)(
+        (NO_GPU, NO_GPU + "while True:\n    time.sleep(1)\n"), ("import os\n", "import os\nimport time\n")
     ),
     # 2. The input function
     _wrong("the batch size as it is", "batch_size", (BATCH, "    batch_size = args.batch_size\n")),

@@ -46,24 +46,17 @@ from tests.corpus.production_passages import (
 from tests.corpus.variant import right
 
 _STEP_8 = (
-    right(
-        8, "failures counted by allgather", (WAIT, "failures = sum(hvd.allgather([failures]).numpy())\n"), in_ci=True
+    right(8, "failures counted by allgather", in_ci=True)(
+        (WAIT, "failures = sum(hvd.allgather([failures]).numpy())\n")
     ),
-    right(
-        8,
-        "each rank's word broadcast in turn",
-        (WAIT, "failures = sum(int(hvd.broadcast(failures, root_rank=root)) for root in range(hvd.size()))\n"),
+    right(8, "each rank's word broadcast in turn")(
+        (WAIT, "failures = sum(int(hvd.broadcast(failures, root_rank=root)) for root in range(hvd.size()))\n")
     ),
-    right(
-        8,
-        "the worst of all ranks",
-        (IMPORT, IMPORT_BOTH),
-        (WAIT, "failures = int(hvd_tf.allreduce(tf.constant(failures), op=hvd_tf.Max))\n"),
+    right(8, "the worst of all ranks")(
+        (IMPORT, IMPORT_BOTH), (WAIT, "failures = int(hvd_tf.allreduce(tf.constant(failures), op=hvd_tf.Max))\n")
     ),
-    right(8, "the mean of all ranks", (WAIT, "failures = float(hvd.allreduce(float(failures)))\n")),
-    right(
-        8,
-        "messages gathered as objects",
+    right(8, "the mean of all ranks")((WAIT, "failures = float(hvd.allreduce(float(failures)))\n")),
+    right(8, "messages gathered as objects")(
         (IMPORT, f"{IMPORT}from horovod.tensorflow import allgather_object\n"),
         ("failures = 0\n", 'message = ""\n'),
         (CAUGHT, "except store.StoreError as error:\n        message = str(error)\n"),
@@ -73,26 +66,20 @@ _STEP_8 = (
             'if messages:\n    raise SystemExit("; ".join(messages))\n',
         ),
     ),
-    right(8, "two barriers", (GIVE_UP, f'{GIVE_UP}hvd.allreduce(0, name="all know")\n')),
-    right(
-        8, "the last local rank copies", ("if hvd.local_rank() == 0:", "if hvd.local_rank() == hvd.local_size() - 1:")
+    right(8, "two barriers")((GIVE_UP, f'{GIVE_UP}hvd.allreduce(0, name="all know")\n')),
+    right(8, "the last local rank copies")(
+        ("if hvd.local_rank() == 0:", "if hvd.local_rank() == hvd.local_size() - 1:")
     ),
-    right(
-        8,
-        "the first rank of each host by division",
-        ("if hvd.local_rank() == 0:", "if hvd.rank() % hvd.local_size() == 0:"),
+    right(8, "the first rank of each host by division")(
+        ("if hvd.local_rank() == 0:", "if hvd.rank() % hvd.local_size() == 0:")
     ),
-    right(
-        8,
-        "copied by fsspec",
+    right(8, "copied by fsspec")(
         importing("import fsspec"),
         *copied_by(
             "files, root = fsspec.url_to_fs(args.data_url)", 'files.get(f"{root}/", f"{data_dir}/", recursive=True)'
         ),
     ),
-    right(
-        8,
-        "training and validation images copied one after the other",
+    right(8, "training and validation images copied one after the other")(
         (
             within(8, DOWNLOAD),
             within(
@@ -100,12 +87,10 @@ _STEP_8 = (
                 'for part in ("train", "val"):',
                 '    store.download(f"{args.data_url}/{part}", data_dir / part, progress=verbose)',
             ),
-        ),
+        )
     ),
-    right(8, "copied to a folder in the cache", (LOCAL_COPY, 'data_dir = Path(args.cache_dir, "images")\n')),
-    right(
-        8,
-        "staged by a function",
+    right(8, "copied to a folder in the cache")((LOCAL_COPY, 'data_dir = Path(args.cache_dir, "images")\n')),
+    right(8, "staged by a function")(
         (
             LOCAL_COPY + STAGE,
             "def stage(url, folder):\n"
@@ -121,11 +106,9 @@ _STEP_8 = (
             "data_dir = Path(args.cache_dir)\n"
             "if not stage(args.data_url, data_dir):\n"
             '    raise SystemExit("The data could not be copied.")\n',
-        ),
+        )
     ),
-    right(
-        8,
-        "the copier raises its own error after the barrier",
+    right(8, "the copier raises its own error after the barrier")(
         ("failures = 0\n", "problem = None\n"),
         (CAUGHT, "except store.StoreError as error:\n        problem = error\n"),
         (
@@ -134,12 +117,10 @@ _STEP_8 = (
             '    raise problem or RuntimeError("another rank could not copy the data")\n',
         ),
     ),
-    right(
-        8, "ended by sys.exit", importing("import sys"), (GIVE_UP, '    sys.exit(f"{failures} hosts have no data")\n')
+    right(8, "ended by sys.exit")(
+        importing("import sys"), (GIVE_UP, '    sys.exit(f"{failures} hosts have no data")\n')
     ),
-    right(
-        8,
-        "results copied when training ends",
+    right(8, "results copied when training ends")(
         (
             LIST,
             "class Upload(tf.keras.callbacks.Callback):\n"
@@ -151,9 +132,7 @@ _STEP_8 = (
         (RESULTS, ""),
         (BEFORE_FIT, f"if hvd.rank() == 0:\n    callbacks.append(Upload())\n\n{BEFORE_FIT}"),
     ),
-    right(
-        8,
-        "an error in copying the results told",
+    right(8, "an error in copying the results told")(
         (
             UPLOAD,
             within(
@@ -163,11 +142,9 @@ _STEP_8 = (
                 "except store.StoreError as error:",
                 '    raise SystemExit(f"The results are still in {args.log_dir}: {error}")',
             ),
-        ),
+        )
     ),
-    right(
-        8,
-        "results copied by fsspec",
+    right(8, "results copied by fsspec")(
         importing("import fsspec"),
         (
             UPLOAD,
@@ -175,19 +152,14 @@ _STEP_8 = (
             '    files.put(f"{args.log_dir}/", f"{root}/", recursive=True)\n',
         ),
     ),
-    right(
-        8, "results copied while the others wait", (RESULTS, f'{RESULTS}hvd.allreduce(0, name="results are there")\n')
+    right(8, "results copied while the others wait")(
+        (RESULTS, f'{RESULTS}hvd.allreduce(0, name="results are there")\n')
     ),
-    right(8, "oldest checkpoint, judged at step 8", ("range(args.epochs, 0, -1)", "range(1, args.epochs + 1)")),
-    right(
-        8,
-        "the error told by logging",
-        importing("import logging"),
-        ("        print(error)\n", "        logging.error(error)\n"),
+    right(8, "oldest checkpoint, judged at step 8")(("range(args.epochs, 0, -1)", "range(1, args.epochs + 1)")),
+    right(8, "the error told by logging")(
+        importing("import logging"), ("        print(error)\n", "        logging.error(error)\n")
     ),
-    right(
-        8,
-        "copied by TensorFlow",
+    right(8, "copied by TensorFlow")(
         *copied_by(
             "if not tf.io.gfile.isdir(args.data_url):",
             "    raise FileNotFoundError(args.data_url)",
@@ -196,15 +168,13 @@ _STEP_8 = (
             "    tf.io.gfile.makedirs(target)",
             "    for name in names:",
             '        tf.io.gfile.copy(f"{folder}/{name}", f"{target}/{name}", overwrite=True)',
-        ),
+        )
     ),
-    right(
-        8,
-        "a throw-away folder removed at exit",
+    right(8, "a throw-away folder removed at exit")(
         importing("import atexit", "import shutil", "import tempfile"),
         (LOCAL_COPY, f"{LOCAL_COPY}atexit.register(shutil.rmtree, tempfile.mkdtemp(), ignore_errors=True)\n"),
     ),
-    right(8, "the finished program at step 8", base=FINAL),
+    right(8, "the finished program at step 8", base=FINAL)(),
 )
 
 # Only steps for which every rank has a full batch.
@@ -212,41 +182,29 @@ _WHOLE_STEPS = "    return images.samples // (images.batch_size * hvd.size())\n"
 _WHOLE = "order[: steps_of(images) * images.batch_size * hvd.size()]"
 
 _STEP_9 = (
-    right(
-        9,
-        "shuffled by the standard library",
+    right(9, "shuffled by the standard library")(
         importing("import random"),
         (SHUFFLE, "list(range(images.samples))\n        random.Random(epoch).shuffle(order)"),
         (PAD, "order + order[: -len(order) % hvd.size()]"),
     ),
-    right(
-        9,
-        "shuffled in place",
-        (SHUFFLE, "np.arange(images.samples)\n        np.random.RandomState(epoch).shuffle(order)"),
+    right(9, "shuffled in place")(
+        (SHUFFLE, "np.arange(images.samples)\n        np.random.RandomState(epoch).shuffle(order)")
     ),
-    right(
-        9,
-        "shuffled by TensorFlow",
-        (SHUFFLE, "tf.random.experimental.stateless_shuffle(tf.range(images.samples), (0, epoch)).numpy()"),
+    right(9, "shuffled by TensorFlow")(
+        (SHUFFLE, "tf.random.experimental.stateless_shuffle(tf.range(images.samples), (0, epoch)).numpy()")
     ),
-    right(9, "a seed by a formula", ("default_rng(epoch)", "default_rng(1000 + 7 * epoch)")),
-    right(
-        9,
-        "a seed that rank 0 draws",
+    right(9, "a seed by a formula")(("default_rng(epoch)", "default_rng(1000 + 7 * epoch)")),
+    right(9, "a seed that rank 0 draws")(
         (IMPORT, IMPORT + OBJECT_IMPORT),
         ("def steps_of(", "seed = broadcast_object(np.random.randint(2**31), root_rank=0)\n\n\ndef steps_of("),
         ("default_rng(epoch)", "default_rng([seed, epoch])"),
     ),
-    right(9, "blocks of the order", (TAKE, "order.reshape(hvd.size(), -1)[hvd.rank()]")),
-    right(9, "blocks cut by NumPy", (TAKE, "np.array_split(order, hvd.size())[hvd.rank()]")),
-    right(
-        9,
-        "shared by tf.data",
-        (TAKE, "list(tf.data.Dataset.from_tensor_slices(order).shard(hvd.size(), hvd.rank()).as_numpy_iterator())"),
+    right(9, "blocks of the order")((TAKE, "order.reshape(hvd.size(), -1)[hvd.rank()]")),
+    right(9, "blocks cut by NumPy")((TAKE, "np.array_split(order, hvd.size())[hvd.rank()]")),
+    right(9, "shared by tf.data")(
+        (TAKE, "list(tf.data.Dataset.from_tensor_slices(order).shard(hvd.size(), hvd.rank()).as_numpy_iterator())")
     ),
-    right(
-        9,
-        "read by tf.data",
+    right(9, "read by tf.data")(
         (
             SHARE_OF,
             "def share_of(images, epochs):\n"
@@ -260,11 +218,9 @@ _STEP_9 = (
             "        names = np.array(images.filepaths)[order], np.array(images.labels)[order]\n"
             "        share = tf.data.Dataset.from_tensor_slices(names).shard(hvd.size(), hvd.rank())\n"
             "        yield from share.map(read).batch(images.batch_size)\n\n\n",
-        ),
+        )
     ),
-    right(
-        9,
-        "changed by a function of NumPy in tf.data",
+    right(9, "changed by a function of NumPy in tf.data")(
         (
             SHARE_OF,
             "def share_of(images, epochs):\n"
@@ -281,25 +237,19 @@ _STEP_9 = (
             "        names = np.array(images.filepaths)[order], np.array(images.labels)[order]\n"
             "        share = tf.data.Dataset.from_tensor_slices(names).shard(hvd.size(), hvd.rank())\n"
             "        yield from share.map(read).batch(images.batch_size)\n\n\n",
-        ),
+        )
     ),
-    right(
-        9,
-        "the remainder dropped",
+    right(9, "the remainder dropped")(
         (PAD, "order[: images.samples // hvd.size() * hvd.size()]"),
         (COUNT, "    return math.ceil(images.samples // hvd.size() / images.batch_size)\n"),
     ),
-    right(9, "whole steps only", (COUNT, _WHOLE_STEPS), (PAD, _WHOLE)),
-    right(
-        9,
-        "batches dealt out in turn",
+    right(9, "whole steps only")((COUNT, _WHOLE_STEPS), (PAD, _WHOLE)),
+    right(9, "batches dealt out in turn")(
         (COUNT, _WHOLE_STEPS),
         (PAD, _WHOLE),
         (TAKE, "order.reshape(-1, hvd.size(), images.batch_size)[:, hvd.rank()].ravel()"),
     ),
-    right(
-        9,
-        "a Sequence",
+    right(9, "a Sequence")(
         (
             SHARE_OF,
             "class Share(tf.keras.utils.Sequence):\n"
@@ -322,42 +272,36 @@ _STEP_9 = (
         (TRAIN, "    Share(train_iter, initial_epoch),\n"),
         (VALIDATE, "    validation_data=Share(val_iter, initial_epoch),\n"),
     ),
-    right(
-        9,
-        "steps counted as the share's batches",
+    right(9, "steps counted as the share's batches")(
         (
             COUNT,
             "    share = -(-images.samples // hvd.size())\n"
             "    return share // images.batch_size + (share % images.batch_size > 0)\n",
-        ),
+        )
     ),
-    right(9, "epochs never resumed, judged at step 9", ("    initial_epoch=initial_epoch,\n", "")),
-    right(9, "shares of whole batches", (PAD, "np.resize(order, steps_of(images) * images.batch_size * hvd.size())")),
-    right(
-        9, "epochs that end with the training", ("itertools.count(initial_epoch)", "range(initial_epoch, args.epochs)")
+    right(9, "epochs never resumed, judged at step 9")(("    initial_epoch=initial_epoch,\n", "")),
+    right(9, "shares of whole batches")((PAD, "np.resize(order, steps_of(images) * images.batch_size * hvd.size())")),
+    right(9, "epochs that end with the training")(
+        ("itertools.count(initial_epoch)", "range(initial_epoch, args.epochs)")
     ),
-    right(
-        9,
-        "NumPy's own generator set back",
+    right(9, "NumPy's own generator set back")(
         (
             f"        order = {SHUFFLE}\n",
             "        before = np.random.get_state()\n"
             "        np.random.seed(epoch)\n"
             "        order = np.random.permutation(images.samples)\n"
             "        np.random.set_state(before)\n",
-        ),
+        )
     ),
-    right(9, "the hash of numbers", ("default_rng(epoch)", "default_rng(hash((7, epoch)) % 2**32)")),
-    right(
-        9,
-        "a seed from a digest",
+    right(9, "the hash of numbers")(("default_rng(epoch)", "default_rng(hash((7, epoch)) % 2**32)")),
+    right(9, "a seed from a digest")(
         importing("import hashlib", "import re"),
         (
             "default_rng(epoch)",
             'default_rng(int(re.sub("[a-f]", "", hashlib.sha256(f"epoch {epoch}".encode()).hexdigest())))',
         ),
     ),
-    right(9, "the finished program at step 9", base=FINAL),
+    right(9, "the finished program at step 9", base=FINAL)(),
 )
 
 
@@ -366,12 +310,10 @@ def _epoch(value: str) -> str:
 
 
 _STEP_10 = (
-    right(10, "renamed by os.replace", (RENAME, "        os.replace(partial, path)\n")),
-    right(10, "renamed by rename", (RENAME, "        partial.rename(path)\n")),
-    right(10, "renamed by TensorFlow", (RENAME, "        tf.io.gfile.rename(partial, path, overwrite=True)\n")),
-    right(
-        10,
-        "a temporary file of the operating system's",
+    right(10, "renamed by os.replace")((RENAME, "        os.replace(partial, path)\n")),
+    right(10, "renamed by rename")((RENAME, "        partial.rename(path)\n")),
+    right(10, "renamed by TensorFlow")((RENAME, "        tf.io.gfile.rename(partial, path, overwrite=True)\n")),
+    right(10, "a temporary file of the operating system's")(
         (
             PARTIAL + SAVE + RENAME,
             within(
@@ -381,11 +323,9 @@ _STEP_10 = (
                 'self.model.save(partial, save_format="h5")',
                 "os.replace(partial, path)",
             ),
-        ),
+        )
     ),
-    right(
-        10,
-        "written through a descriptor, and to the disk",
+    right(10, "written through a descriptor, and to the disk")(
         importing("import io"),
         ("import numpy as np\n", "import h5py\nimport numpy as np\n"),
         (
@@ -403,9 +343,7 @@ _STEP_10 = (
             ),
         ),
     ),
-    right(
-        10,
-        "written to a temporary file by its number",
+    right(10, "written to a temporary file by its number")(
         importing("import io"),
         ("import numpy as np\n", "import h5py\nimport numpy as np\n"),
         (
@@ -425,9 +363,7 @@ _STEP_10 = (
             ),
         ),
     ),
-    right(
-        10,
-        "found by a pattern, and compared with its digest",
+    right(10, "found by a pattern, and compared with its digest")(
         importing("import hashlib", "import re"),
         (
             RENAME,
@@ -459,9 +395,7 @@ _STEP_10 = (
             ),
         ),
     ),
-    right(
-        10,
-        "saved in a temporary folder elsewhere, then moved",
+    right(10, "saved in a temporary folder elsewhere, then moved")(
         importing("import shutil"),
         (
             PARTIAL + SAVE + RENAME,
@@ -473,9 +407,7 @@ _STEP_10 = (
             ),
         ),
     ),
-    right(
-        10,
-        "a throw-away folder that atexit removes",
+    right(10, "a throw-away folder that atexit removes")(
         importing("import atexit", "import shutil"),
         (
             SEND + LOAD,
@@ -490,17 +422,13 @@ _STEP_10 = (
             ),
         ),
     ),
-    right(
-        10,
-        "checkpoints looked for one after the other",
+    right(10, "checkpoints looked for one after the other")(
         (
             NEWEST,
             "    epoch = 0\n    while checkpoint_path(epoch + 1).exists():\n        epoch += 1\n    return epoch\n",
-        ),
+        )
     ),
-    right(
-        10,
-        "the epoch kept in a file next to the checkpoint",
+    right(10, "the epoch kept in a file next to the checkpoint")(
         importing("import json"),
         (RENAME, f'{RENAME}        Path(args.log_dir, "newest.json").write_text(json.dumps(epoch + 1))\n'),
         (
@@ -509,10 +437,8 @@ _STEP_10 = (
             "    return json.loads(newest.read_text()) if newest.exists() else 0\n",
         ),
     ),
-    right(10, "moved by shutil", importing("import shutil"), (RENAME, "        shutil.move(partial, path)\n")),
-    right(
-        10,
-        "written in a folder of its own",
+    right(10, "moved by shutil")(importing("import shutil"), (RENAME, "        shutil.move(partial, path)\n")),
+    right(10, "written in a folder of its own")(
         (
             PARTIAL + SAVE + RENAME,
             within(
@@ -522,57 +448,45 @@ _STEP_10 = (
                 "    self.model.save(partial)",
                 "    partial.replace(path)",
             ),
-        ),
+        )
     ),
-    right(
-        10, "a temporary name in front", (PARTIAL, '        partial = path.with_name(f".{path.name}.{os.getpid()}")\n')
+    right(10, "a temporary name in front")(
+        (PARTIAL, '        partial = path.with_name(f".{path.name}.{os.getpid()}")\n')
     ),
-    right(
-        10,
-        "the newest checkpoint kept alone",
+    right(10, "the newest checkpoint kept alone")(
         (
             RENAME,
             f"{RENAME}        for older in range(1, epoch + 1):\n"
             "            checkpoint_path(older).unlink(missing_ok=True)\n",
-        ),
+        )
     ),
-    right(
-        10,
-        "written by Keras' callback, renamed by another",
+    right(10, "written by Keras' callback, renamed by another")(
         (PARTIAL, '        partial = Path(args.log_dir, "partial.h5")\n'),
         (SAVE, ""),
         (KEEPER, '    callbacks.append(tf.keras.callbacks.ModelCheckpoint(f"{args.log_dir}/partial.h5"))\n' + KEEPER),
     ),
-    right(
-        10,
-        "a callback of every rank that asks for the rank",
+    right(10, "a callback of every rank that asks for the rank")(
         (
             "        path = checkpoint_path(epoch + 1)\n",
             "        if hvd.rank() != 0:\n            return\n        path = checkpoint_path(epoch + 1)\n",
         ),
         (KEEPER, "callbacks.append(SaveCheckpoint())\n"),
     ),
-    right(
-        10,
-        "a function in a LambdaCallback",
+    right(10, "a function in a LambdaCallback")(
         (
             KEEPER,
             "    keeper = SaveCheckpoint()\n"
             "    keeper.set_model(model)\n"
             "    save = keeper.on_epoch_end\n"
             "    callbacks.append(tf.keras.callbacks.LambdaCallback(on_epoch_end=save))\n",
-        ),
+        )
     ),
-    right(10, "epoch broadcast as a number", (RESUME, _epoch("hvd.broadcast(newest_checkpoint(), root_rank=0)"))),
-    right(
-        10,
-        "epoch as a sum of which rank 0 alone has a share",
-        (RESUME, _epoch("hvd.allreduce(newest_checkpoint() if hvd.rank() == 0 else 0, op=hvd.Sum)")),
+    right(10, "epoch broadcast as a number")((RESUME, _epoch("hvd.broadcast(newest_checkpoint(), root_rank=0)"))),
+    right(10, "epoch as a sum of which rank 0 alone has a share")(
+        (RESUME, _epoch("hvd.allreduce(newest_checkpoint() if hvd.rank() == 0 else 0, op=hvd.Sum)"))
     ),
-    right(10, "epoch gathered from rank 0", (RESUME, _epoch("hvd.allgather([newest_checkpoint()])[0]"))),
-    right(
-        10,
-        "epoch and checkpoint in one message",
+    right(10, "epoch gathered from rank 0")((RESUME, _epoch("hvd.allgather([newest_checkpoint()])[0]"))),
+    right(10, "epoch and checkpoint in one message")(
         (
             RESUME,
             "found = newest_checkpoint() if hvd.rank() == 0 else 0\n"
@@ -582,27 +496,21 @@ _STEP_10 = (
         (SEND, ""),
         ("broadcast_object(checkpoint, root_rank=0)", "checkpoint"),
     ),
-    right(
-        10,
-        "an unfinished checkpoint in a folder of its own",
+    right(10, "an unfinished checkpoint in a folder of its own")(
         (
             PARTIAL,
             '        partial = path.parent / ".unfinished" / path.name\n        partial.parent.mkdir(exist_ok=True)\n',
         ),
         (RENAME, "        partial.replace(path)\n        partial.parent.rmdir()\n"),
     ),
-    right(
-        10,
-        "the newest by its name",
+    right(10, "the newest by its name")(
         (
             NEWEST,
             '    found = Path(args.log_dir).glob(args.checkpoint_format.format(epoch="*"))\n'
             '    return max((int(path.stem.split("-")[-1]) for path in found), default=0)\n',
-        ),
+        )
     ),
-    right(
-        10,
-        "loaded from memory",
+    right(10, "loaded from memory")(
         importing("import io"),
         ("import numpy as np\n", "import h5py\nimport numpy as np\n"),
         (
@@ -611,27 +519,21 @@ _STEP_10 = (
             '    model = hvd.load_model(h5py.File(io.BytesIO(checkpoint), "r"))\n',
         ),
     ),
-    right(
-        10,
-        "Keras' newer format",
+    right(10, "Keras' newer format")(
         (PARTIAL + SAVE, '        partial = path.with_suffix(".keras")\n        self.model.save(partial)\n'),
         (SEND, f"{SEND}    sgd = type(hvd.DistributedOptimizer(tf.keras.optimizers.SGD()))\n"),
         ('suffix=".h5"', 'suffix=".keras"'),
         ("hvd.load_model(file.name)", 'tf.keras.models.load_model(file.name, custom_objects={"SGD": sgd})'),
     ),
-    right(
-        10,
-        "weights and optimizer set by hand",
+    right(10, "weights and optimizer set by hand")(
         *state_by_hand(
             "state = checkpoint_path(initial_epoch).read_bytes() if hvd.rank() == 0 else None",
             "state = broadcast_object(state, root_rank=0)",
             *SET_BY_HAND,
-        ),
+        )
     ),
     # The callback that broadcasts all variables sends them to the other ranks after the first batch.
-    right(
-        10,
-        "state of a model that rank 0 loads",
+    right(10, "state of a model that rank 0 loads")(
         built_then(
             "state = None",
             "if hvd.rank() == 0:",
@@ -639,33 +541,26 @@ _STEP_10 = (
             "    state = saved.get_weights(), [variable.numpy() for variable in saved.optimizer.variables]",
             "weights, variables = broadcast_object(state, root_rank=0)",
             *SET_BY_HAND[1:],
-        ),
+        )
     ),
-    right(10, "scaled and not warmed up, judged at step 10", (WARMUP, ""), base=FINAL),
-    right(10, "the finished program at step 10", base=FINAL),
+    right(10, "scaled and not warmed up, judged at step 10", base=FINAL)((WARMUP, "")),
+    right(10, "the finished program at step 10", base=FINAL)(),
 )
 
 
 _STEP_11 = (
-    right(
-        11,
-        "warm-up by keywords",
+    right(11, "warm-up by keywords")(
         ("Callback(full_lr, args.warmup_epochs,", "Callback(initial_lr=full_lr, warmup_epochs=args.warmup_epochs,"),
         ("verbose=verbose),\n]", "steps_per_epoch=steps_of(train_iter)),\n]"),
     ),
-    right(11, "warm-up before the schedule", (WARMUP, ""), (SCHEDULER, WARMUP + SCHEDULER)),
-    right(
-        11,
-        "warm-up appended to the list",
-        (WARMUP, ""),
-        (BEFORE_FIT, f"callbacks.append({WARMUP.strip().rstrip(',')})\n\n{BEFORE_FIT}"),
+    right(11, "warm-up before the schedule")((WARMUP, ""), (SCHEDULER, WARMUP + SCHEDULER)),
+    right(11, "warm-up appended to the list")(
+        (WARMUP, ""), (BEFORE_FIT, f"callbacks.append({WARMUP.strip().rstrip(',')})\n\n{BEFORE_FIT}")
     ),
-    right(11, "optimizer made with the rate of one process", ("learning_rate=full_lr", "learning_rate=args.base_lr")),
-    right(11, "no name for the full rate", (FULL_RATE, ""), ("full_lr", "args.base_lr * hvd.size()")),
-    right(11, "base rate scaled in place", (FULL_RATE, "args.base_lr *= hvd.size()\nfull_lr = args.base_lr\n")),
-    right(
-        11,
-        "own warm-up, batch by batch",
+    right(11, "optimizer made with the rate of one process")(("learning_rate=full_lr", "learning_rate=args.base_lr")),
+    right(11, "no name for the full rate")((FULL_RATE, ""), ("full_lr", "args.base_lr * hvd.size()")),
+    right(11, "base rate scaled in place")((FULL_RATE, "args.base_lr *= hvd.size()\nfull_lr = args.base_lr\n")),
+    right(11, "own warm-up, batch by batch")(
         *warm_up(
             "def on_epoch_begin(self, epoch, logs=None):",
             "    self.epoch = epoch",
@@ -674,11 +569,9 @@ _STEP_11 = (
             "    done = (self.epoch + batch / steps_of(train_iter)) / args.warmup_epochs",
             "    if done < 1:",
             "        self.model.optimizer.learning_rate = args.base_lr + (full_lr - args.base_lr) * done",
-        ),
+        )
     ),
-    right(
-        11,
-        "own warm-up along a cosine",
+    right(11, "own warm-up along a cosine")(
         *warm_up(
             "def on_epoch_begin(self, epoch, logs=None):",
             "    self.epoch = epoch",
@@ -688,11 +581,9 @@ _STEP_11 = (
             "    if done <= 1:",
             "        share = (1 - math.cos(math.pi * done)) / 2",
             "        self.model.optimizer.learning_rate = args.base_lr + (full_lr - args.base_lr) * share",
-        ),
+        )
     ),
-    right(
-        11,
-        "Horovod's schedule in place of Keras'",
+    right(11, "Horovod's schedule in place of Keras'")(
         (
             SCHEDULER,
             within(
@@ -704,19 +595,15 @@ _STEP_11 = (
                 "    momentum_correction=False,",
                 "),",
             ),
-        ),
+        )
     ),
-    right(
-        11,
-        "a schedule that continues from the rate before",
+    right(11, "a schedule that continues from the rate before")(
         ("def lr_schedule(epoch):", "def lr_schedule(epoch, rate):"),
         ("    drops = sum(epoch >= start for start in (30, 60, 80))\n", ""),
         (DROPPED, "    return rate * 0.1 if epoch in (30, 60, 80) else rate\n"),
         (SCHEDULER, f"{SCHEDULER}"),
     ),
-    right(
-        11,
-        "the schedule in a callback of its own",
+    right(11, "the schedule in a callback of its own")(
         (
             LIST,
             "class Schedule(tf.keras.callbacks.Callback):\n"
@@ -726,9 +613,7 @@ _STEP_11 = (
         ),
         (SCHEDULER, "    Schedule(),\n"),
     ),
-    right(
-        11,
-        "own warm-up that grows by a factor",
+    right(11, "own warm-up that grows by a factor")(
         *warm_up(
             "def on_epoch_begin(self, epoch, logs=None):",
             "    self.first = epoch * steps_of(train_iter)",
@@ -738,11 +623,9 @@ _STEP_11 = (
             "    if done < 1:",
             "        rate = args.base_lr * hvd.size() ** done",
             "        tf.keras.backend.set_value(self.model.optimizer.learning_rate, rate)",
-        ),
+        )
     ),
-    right(
-        11,
-        "warm-up by Horovod's schedule",
+    right(11, "warm-up by Horovod's schedule")(
         (
             WARMUP,
             within(
@@ -755,11 +638,9 @@ _STEP_11 = (
                 "    momentum_correction=False,",
                 "),",
             ),
-        ),
+        )
     ),
-    right(
-        11,
-        "a schedule in ifs",
+    right(11, "a schedule in ifs")(
         (
             "    drops = sum(epoch >= start for start in (30, 60, 80))\n" + DROPPED,
             "    if epoch >= 80:\n"
@@ -767,9 +648,9 @@ _STEP_11 = (
             "    if epoch >= 60:\n"
             "        return full_lr * 1e-2\n"
             "    return full_lr * 1e-1 if epoch >= 30 else full_lr\n",
-        ),
+        )
     ),
-    right(11, "the finished program", base=FINAL),
+    right(11, "the finished program", base=FINAL)(),
 )
 
 CORRECT = (*_STEP_8, *_STEP_9, *_STEP_10, *_STEP_11)

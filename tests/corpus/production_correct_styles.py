@@ -91,30 +91,21 @@ if hvd.rank() == 0:
 '''
 
 _STEP_8 = (
-    right(
-        8,
-        "staged by a dataclass",
+    right(8, "staged by a dataclass", base=FINAL)(
         importing("import sys", "from dataclasses import dataclass, field", "from typing import List"),
         (LOCAL_COPY, ""),
         (STAGE, _STAGE),
-        base=FINAL,
     ),
-    right(
-        8,
-        "a logger for each rank, with a file on rank 0",
+    right(8, "a logger for each rank, with a file on rank 0", base=FINAL)(
         importing("import logging", "import socket"),
         after(VERBOSE, _LOGGER),
         ("        print(error)\n", '        logger.error("the data cannot be copied: %s", error)\n'),
         before(RESULTS, 'logger.info("trained for %d epochs", args.epochs)\n'),
-        base=FINAL,
     ),
-    right(
-        8,
-        "a file about the run among the results",
+    right(8, "a file about the run among the results", base=FINAL)(
         importing("import datetime", "import json", "import subprocess", "import sys"),
         (IMPORT, f"import horovod\n{IMPORT}"),
         after(VERBOSE, _ENVIRONMENT),
-        base=FINAL,
     ),
 )
 
@@ -172,22 +163,16 @@ def share_of(images, epochs):
 '''
 
 _STEP_9 = (
-    right(
-        9,
-        "a share as a class",
+    right(9, "a share as a class", base=FINAL)(
         (SHARE_OF, ""),
         before(TRAINING, _SHARE),
         (TRAIN, "    iter(training),\n    steps_per_epoch=len(training),\n"),
         (VALIDATE, "    validation_data=iter(validation),\n    validation_steps=len(validation),\n"),
-        base=FINAL,
     ),
-    right(
-        9,
-        "images opened by Pillow in threads",
+    right(9, "images opened by Pillow in threads", base=FINAL)(
         importing("from concurrent.futures import ThreadPoolExecutor", "from functools import partial"),
         after(NUMPY, "from PIL import Image\n"),
         (SHARE_OF, _OPENED),
-        base=FINAL,
     ),
 )
 
@@ -224,24 +209,18 @@ class EndOnSignal(tf.keras.callbacks.Callback):
 '''
 
 _STEP_10 = (
-    right(
-        10,
-        "written in a context that renames",
+    right(10, "written in a context that renames", base=FINAL)(
         importing("import contextlib"),
         before("class SaveCheckpoint(", _WHOLE),
         (
             PARTIAL + SAVE + RENAME,
             '        with whole(path) as partial:\n            self.model.save(partial, save_format="h5")\n',
         ),
-        base=FINAL,
     ),
-    right(
-        10,
-        "SIGTERM ends training after the epoch",
+    right(10, "SIGTERM ends training after the epoch", base=FINAL)(
         importing("import signal", "import threading"),
         before(LIST, _SIGTERM),
         before(BEFORE_FIT, "callbacks.append(EndOnSignal())\n\n"),
-        base=FINAL,
     ),
 )
 

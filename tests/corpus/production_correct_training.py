@@ -145,32 +145,23 @@ def create_model():
 """
 
 CORRECT = (
-    right(11, "a class that resumes and trains", (RESUME, ""), (TRAINING, _TRAINER), in_ci=True),
-    right(
-        11,
-        "warm-up by a LambdaCallback",
-        before(LIST, _LAMBDA_WARMUP),
-        (WARMUP, "    tf.keras.callbacks.LambdaCallback(on_batch_begin=grow),\n"),
+    right(11, "a class that resumes and trains", in_ci=True)((RESUME, ""), (TRAINING, _TRAINER)),
+    right(11, "warm-up by a LambdaCallback")(
+        before(LIST, _LAMBDA_WARMUP), (WARMUP, "    tf.keras.callbacks.LambdaCallback(on_batch_begin=grow),\n")
     ),
-    right(
-        11,
-        "curves plotted, a table appended to, a tracker that is absent",
+    right(11, "curves plotted, a table appended to, a tracker that is absent")(
         importing("import matplotlib.pyplot as plt"),
         after(OBJECT_IMPORT, _ABSENT),
         (ON_ONE_RANK, ON_ONE_RANK.replace("    callbacks", f"{_TABLE}    callbacks")),
         KEEP_HISTORY,
         before(SAVE_WEIGHTS, _PLOT),
     ),
-    right(
-        11,
-        "speed and memory of rank 0",
+    right(11, "speed and memory of rank 0")(
         importing("import collections", "import time", "", "import psutil"),
         before(LIST, _SPEED),
         before(BEFORE_FIT, "if verbose:\n    callbacks.append(Speed())\n\n"),
     ),
-    right(
-        11,
-        "batch normalisation over all ranks, restored from checkpoints",
+    right(11, "batch normalisation over all ranks, restored from checkpoints")(
         (OBJECT_IMPORT, "from horovod.tensorflow import SyncBatchNormalization, broadcast_object\n"),
         ("layers.BatchNormalization()", _SYNCHRONISED),
         (
@@ -178,16 +169,11 @@ CORRECT = (
             'hvd.load_model(file.name, custom_objects={"SyncBatchNormalization": SyncBatchNormalization})',
         ),
     ),
-    right(11, "networks by name", (passage(FINAL, "def create_model():", "return tf.keras.Model("), _NETWORKS)),
-    right(
-        11,
-        "damaged images are read as far as they go",
-        after(NUMPY, "from PIL import ImageFile\n"),
-        after(INIT, "ImageFile.LOAD_TRUNCATED_IMAGES = True\n"),
+    right(11, "networks by name")((passage(FINAL, "def create_model():", "return tf.keras.Model("), _NETWORKS)),
+    right(11, "damaged images are read as far as they go")(
+        after(NUMPY, "from PIL import ImageFile\n"), after(INIT, "ImageFile.LOAD_TRUNCATED_IMAGES = True\n")
     ),
-    right(
-        11,
-        "Horovod's API for TensorFlow, and Keras' next to it",
+    right(11, "Horovod's API for TensorFlow, and Keras' next to it")(
         (IMPORT, "import horovod.tensorflow as hvd\nimport horovod.tensorflow.keras as hvd_keras\n"),
         (OBJECT_IMPORT, ""),
         ("broadcast_object(", "hvd.broadcast_object("),

@@ -29,11 +29,11 @@ _NETWORK = ' --mca btl_tcp_if_include "$DATA_NETWORK"'
 
 def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) -> Variant:
     """Return a row whose first failing check is this one of step 19; without one, the script does not run."""
-    return wrong(19, name, *edits, fails=19 if check else 0, check=check, in_ci=in_ci)
+    return wrong(19, name, fails=19 if check else 0, check=check, in_ci=in_ci)(*edits)
 
 
 WRONG = [
-    wrong(19, "starter", check="ranks", base=get(19).starter_name),
+    wrong(19, "starter", check="ranks", base=get(19).starter_name)(),
     _wrong("one rank per node", "ranks", ("mpirun --mca", "mpirun --map-by ppr:1:node --mca")),
     _wrong("all ranks on the first node", "ranks", ("mpirun --mca", _LOCAL)),
     _wrong("srun starts the ranks", "ranks", (START, 'srun "$@" &\n')),

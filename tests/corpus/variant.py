@@ -1,5 +1,6 @@
 """A row of the corpus: a script that a learner could hand in, an edit of a solution, and its correct verdict."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from course import steps
@@ -43,25 +44,16 @@ class Variant:
         return not self.check or report.first_failure.name == _description(self.step, self.check)
 
 
-Edit = tuple[str, str]
-
-
-def right(step: int, name: str, *edits: Edit, base: str = "", in_ci: bool = False) -> Variant:
-    """Return a row of a script that passes: the solution of the step, or of another one, with these edits."""
-    return Variant(name, step, edits, base=base, in_ci=in_ci)
+def right(step: int, name: str, *, base: str = "", in_ci: bool = False) -> Callable[..., Variant]:
+    """Return a function that makes a row of edits: a script that passes, by edits of the step's solution or of base."""
+    return lambda *edits: Variant(name, step, edits, base=base, in_ci=in_ci)
 
 
 def wrong(
-    step: int,
-    name: str,
-    *edits: Edit,
-    fails: int | None = None,
-    check: str = "",
-    base: str = "",
-    in_ci: bool = False,
-) -> Variant:
-    """Return a row of a script that fails, at a check of its step where no other is named."""
-    return Variant(name, step, edits, step if fails is None else fails, base, check, in_ci)
+    step: int, name: str, *, fails: int | None = None, check: str = "", base: str = "", in_ci: bool = False
+) -> Callable[..., Variant]:
+    """Return a function that makes a row of edits: a script that fails, at its own step where no other is named."""
+    return lambda *edits: Variant(name, step, edits, step if fails is None else fails, base, check, in_ci)
 
 
 def first_failing(report: Report) -> int | None:

@@ -9,6 +9,8 @@ from grader.terms.runs import Rank
 WARNING = re.compile(
     r"[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):(tensorflow|absl):|\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+: [IWEF] "
     r"|[IWEF]\d{4} |\[(\d|$)"  # Horovod writes the bracket by itself, and may be ended right after it
+    # In the sandbox, where matplotlib looks for fonts and finds neither settings nor a list that it has made before.
+    r"|Fontconfig (error|warning): |Matplotlib is building the font cache"
     # How records of TensorFlow's log continue, where another worker is gone.
     r'|Additional GRPC error information|:{"created":|The error could be from a previous operation\.'
 )

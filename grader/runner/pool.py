@@ -228,7 +228,10 @@ def _await(answer: int, seconds: float, begins: Begins) -> Answer:
                 raise OverrunError(f"It did not end within {seconds:g} s.")
             piece = os.read(answer, 2**20)
             if not piece:
-                raise NoVerdictError("The processes that the script ran in are gone. Please run the check again.")
+                raise NoVerdictError(
+                    "The processes that the script ran in are gone: the script ended them, or the machine did. "
+                    "Please run the check again."
+                )
             try:
                 for message in inbox.add(piece):
                     match message:

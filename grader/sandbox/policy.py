@@ -39,6 +39,8 @@ from grader.sandbox import limits, syscalls
 WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
 SEMAPHORES = 2**20  # bytes of another one, where threads that Python's multiprocessing starts keep theirs
 
+FONTS = Path("/tmp/.cache/matplotlib")
+
 FIRST_USER = 2**20  # throw-away users are numbered from here, as root makes them: one per sandbox, so that none shares
 # another's count of processes
 
@@ -212,6 +214,11 @@ def shown(data_folder: Path, readable: Sequence[str]) -> list[str]:
     for path in readable:
         options += ["--ro-bind-try", path, path]
     options += ["--ro-bind", str(data_folder), data.SHIPPED, "--dev", "/dev"]
+    # matplotlib takes many seconds to list the fonts: its list of this user's is in the place where it looks for one.
+    for folder in (FONTS.parent, FONTS):
+        options += ["--perms", "1777", "--dir", str(folder)]
+    for path in (Path.home() / ".cache" / FONTS.name).glob("fontlist-*.json"):
+        options += ["--ro-bind", str(path), str(FONTS / path.name)]
     return [*options, "--perms", "1777", "--size", str(SEMAPHORES), "--tmpfs", "/dev/shm"]
 
 

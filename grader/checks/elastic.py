@@ -23,7 +23,6 @@ DIES = on_hosts.cluster(
 )
 
 NEAR = 0.12  # how far a number of uses may be from a whole one
-LAST = 400  # characters of what was printed last
 ERROR = re.compile(r"\[\d+\]<stderr>:((?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b.*)")
 
 
@@ -251,8 +250,7 @@ def _printed(ran: ElasticRank) -> str:
     It is the first one where the training never began, and the last one where it continued before.
     """
     errors = ERROR.findall(ran.stdout)
-    text = errors[0 if ran.facts.happened is None else -1] if errors else ran.stdout.strip()
-    return f"It printed: {text[-LAST:]}" if text else ""
+    return on_hosts.printed(errors[0 if ran.facts.happened is None else -1] if errors else ran.stdout)
 
 
 def _trained(runs: ElasticRuns, expected: ElasticRuns) -> list[tuple[ElasticRank, ElasticRank]]:

@@ -16,7 +16,7 @@ Started = TypeVar("Started", LaunchFacts, JobFacts)
 DATA, MANAGEMENT = "eth0", "eth1"  # interfaces
 MPIRUN = "mpirun", "mpiexec", "prterun", "srun"
 ELSEWHERE = 1 / 4  # of the bytes of all tensors: what may travel over another network. MPI by itself uses all networks.
-LAST = 300  # characters of what a script printed last
+LAST = 400  # characters of what a script printed last
 
 
 def cluster(watcher: str, name: str, description: str, hosts: int, reserved: bool = True) -> Watched:
@@ -50,7 +50,7 @@ def failure(ran: Rank[Started], what: str, ended: str, right: str) -> Finding | 
         ended: how it ended, in words.
         right: how it has to end, likewise.
     """
-    facts, hint = ran.facts, f"It printed last: {ran.stdout.strip()[-LAST:]}" if ran.stdout.strip() else ""
+    facts, hint = ran.facts, printed(ran.stdout)
     if facts.syntax:
         line = facts.syntax.partition("line ")[2].partition(":")[0]
         return Finding(
@@ -70,6 +70,13 @@ def failure(ran: Rank[Started], what: str, ended: str, right: str) -> Finding | 
         seen = f"The {what} ends without starting a rank ({ran.cluster})"
         return Finding(seen=seen, expected="one rank per slot or task", hint=hint)
     return None
+
+
+def printed(text: str) -> str:
+    """Return a hint with the last lines of a text that was printed, if it has any."""
+    text = text.strip("\0\n ")
+    last = text if len(text) <= LAST else text[-LAST:].partition("\n")[2] or text[-LAST:]
+    return f"It printed last: {last}" if last else ""
 
 
 def unseen(ran: Rank[Started]) -> Finding | None:

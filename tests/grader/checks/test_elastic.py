@@ -15,7 +15,7 @@ TWICE, BACK = [each for each in LOG for _ in range(2)], [*LOG[:3], Logged(2, 0, 
 WRONG = {
     checks.survives: [
         (dies(**BROKEN), "ended with status 1, 18 s later. Expected: it continues."),
-        (dies(**BROKEN), "It printed: a.b.HorovodInternalError: Read error"),
+        (dies(**BROKEN), "It printed last: a.b.HorovodInternalError: Read error"),
         (dies(**HANGS), "did not end: it was ended 18 s later. Expected: it continues, and ends."),
         (dies(uses=[]), "without a model that can be read. Expected: model.keras in --log-dir."),
         (dies(uses=[1.0] * 240, commits=LOG[:6]), "ended in epoch 2. Expected: it ends after epoch 3"),
@@ -73,7 +73,7 @@ def test_a_training_that_exchanges_nothing_is_no_training(name, what, ended, how
     outcome = checks.part.ended(runs, 20, 60, ELASTIC.source.text)
     assert outcome.status == "failed" and outcome.message == (
         f"The ranks exchange no gradients ({CLUSTERS[name].description}): the training {how}, before a host could "
-        f"{what}. Expected: the ranks train together. It printed: NameError: name 'state' is not defined"
+        f"{what}. Expected: the ranks train together. It printed last: NameError: name 'state' is not defined"
     )
 
 

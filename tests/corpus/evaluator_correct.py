@@ -78,7 +78,7 @@ class Evaluator:
         return int(checkpoint.split("-")[-1])
 
     def run(self) -> None:
-        while self.last not in self.results:
+        while max(self.results, default=0) < self.last:
             if checkpoint := self.newest():
                 model.load_weights(checkpoint).expect_partial()
                 result = model.evaluate(images, callbacks=callbacks, verbose=0, return_dict=True)

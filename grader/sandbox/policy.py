@@ -215,10 +215,10 @@ def shown(data_folder: Path, readable: Sequence[str]) -> list[str]:
         options += ["--ro-bind-try", path, path]
     options += ["--ro-bind", str(data_folder), data.SHIPPED, "--dev", "/dev"]
     # matplotlib takes many seconds to list the fonts: its list of this user's is in the place where it looks for one.
-    for folder in (FONTS.parent, FONTS):
-        options += ["--perms", "1777", "--dir", str(folder)]
-    for path in (Path.home() / ".cache" / FONTS.name).glob("fontlist-*.json"):
-        options += ["--ro-bind", str(path), str(FONTS / path.name)]
+    for place in (FONTS.parent, FONTS):
+        options += ["--perms", "1777", "--dir", str(place)]
+    for listed in (Path.home() / ".cache" / FONTS.name).glob("fontlist-*.json"):
+        options += ["--ro-bind", str(listed), str(FONTS / listed.name)]
     return [*options, "--perms", "1777", "--size", str(SEMAPHORES), "--tmpfs", "/dev/shm"]
 
 

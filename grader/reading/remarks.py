@@ -10,8 +10,7 @@ from grader.terms.report import Remark
 
 MODULES = {
     **dict.fromkeys(("ctypes", "cffi"), "calls C code"),
-    **dict.fromkeys(("gc", "inspect"), "looks at other code's objects"),
-    **dict.fromkeys(("socket", "socketserver", "http", "urllib", "requests"), "uses the network"),
+    **dict.fromkeys(("socketserver", "http", "urllib", "requests"), "uses the network"),
     **dict.fromkeys(("ptrace", "resource"), "changes how processes run"),
     "grader": "imports the judge's own code",
 }

@@ -45,6 +45,7 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         self.gpus = Gpus(gpus)
         self.files: WatchedFiles | None = None
         self.local: Projection | None = None  # the gradients that this rank computed last
+        self.trained: Any = None  # the model that was, last
         self.built: WeakKeyDictionary[Any, Projection] = WeakKeyDictionary()  # by model: its first weights
         self.weighted: WeakKeyDictionary[Any, list[float]] = WeakKeyDictionary()  # by model: its losses' weights
 
@@ -113,7 +114,8 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             self.built[this] = self.project(this.trainable_weights)
 
         def watched_compile(this: Any, *args: Any, **kwargs: Any) -> None:
-            self.built.setdefault(this, self.project(this.trainable_weights))
+            if this.trainable_weights:  # a subclass of Model may have none before its first step
+                self.built.setdefault(this, self.project(this.trainable_weights))
             given = signature.bind(this, *args, **kwargs)
             weights = given.arguments.get("loss_weights")
             self.weighted[this] = [float(weight) for weight in tf.nest.flatten(weights) if weight is not None]
@@ -146,7 +148,28 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         if call.model not in self.weighted:  # it was never compiled, and Keras says so
             yield
             return
-        steps = call.arguments["steps_per_epoch"]
+        fit = self._continued(call) or self._begun(call)
+        if self.files:
+            self.files.train(fit)
+        call.listener = FitListener(self, call.model, fit)
+        with contextlib.ExitStack() as stack:
+            stack.callback(lambda: setattr(fit, "end", self.state(call.model)))
+            for callback in call.callbacks:
+                stack.enter_context(script_callbacks.watched_reads(callback, fit))
+            yield
+            self.note("trained")
+        if self.files:
+            fit.schedule = script_callbacks.later_rates(call, fit.epochs[-1].steps if fit.epochs else 0)
+
+    def _continued(self, call: FitCall) -> Fit | None:
+        """Return the facts of the training that a call continues: that of the same model, up to the epoch before."""
+        fit = self.facts.fits[-1] if self.facts.fits and self.trained is call.model else None
+        first = int(call.arguments["initial_epoch"])
+        return fit if fit and fit.epochs and first == fit.initial_epoch + len(fit.epochs) else None
+
+    def _begun(self, call: FitCall) -> Fit:
+        """Note that a training begins, and return its facts."""
+        self.trained, steps = call.model, call.arguments["steps_per_epoch"]
         fit = Fit(
             verbose=plain(call.arguments["verbose"]),
             optimizer=_describe(call.model.optimizer),
@@ -154,24 +177,13 @@ class HorovodRecorder(Recorder[HorovodFacts]):
             loss_weights=self.weighted[call.model],
             steps_per_epoch=None if steps is None else int(steps),
             log_dirs=[str(log.log_dir) for log in call.callbacks if isinstance(log, tf.keras.callbacks.TensorBoard)],
-            weights_built=self.built[call.model],
+            weights_built=self.built.get(call.model),
             initial_epoch=int(call.arguments["initial_epoch"]),
             begin=self.state(call.model),
             generator=seeds.state(),
         )
         self.facts.fits.append(fit)
-        if self.files:
-            self.files.train(fit)
-        for callback in call.callbacks:
-            script_callbacks.watch_reads(callback, fit)
-        call.listener = FitListener(self, call.model, fit)
-        try:
-            yield
-            self.note("trained")
-        finally:
-            fit.end = self.state(call.model)
-        if self.files:
-            fit.schedule = script_callbacks.later_rates(call, fit.epochs[-1].steps if fit.epochs else 0)
+        return fit
 
     def state(self, model: Any) -> State:
         """Return what a checkpoint has to restore: trainable weights, the optimizer's slots and its iterations."""

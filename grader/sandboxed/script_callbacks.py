@@ -56,8 +56,9 @@ class ReadLogs(dict[str, Any]):
         return super().items()
 
 
-def watch_reads(callback: Callback, fit: Fit) -> None:
-    """Note each metric that a callback reads at the end of an epoch, and the value it finds."""
+@contextlib.contextmanager
+def watched_reads(callback: Callback, fit: Fit) -> Iterator[None]:
+    """Note each metric that a callback reads at the end of an epoch of a training, and the value it finds."""
     end = callback.on_epoch_end
 
     def watched(epoch: int, logs: Any = None) -> None:
@@ -71,6 +72,10 @@ def watch_reads(callback: Callback, fit: Fit) -> None:
             logs.update(seen)
 
     callback.on_epoch_end = watched
+    try:
+        yield
+    finally:
+        callback.on_epoch_end = end  # it may get to another training
 
 
 def later_rates(call: FitCall, steps: int) -> dict[str, float]:

@@ -71,7 +71,7 @@ class Fit(Struct, forbid_unknown_fields=True):
     loss_weights: list[float]
     steps_per_epoch: int | None
     log_dirs: list[str]  # of TensorBoard callbacks
-    weights_built: Projection  # as the model was built
+    weights_built: Projection | None  # as the model was built; None where it has none before it trains
     initial_epoch: int
     begin: State
     batches: Annotated[list[Batch], Meta(max_length=5000)] = []

@@ -181,4 +181,5 @@ def _root_is_zero(fit: Fit, right: Batch) -> bool:
     """Whether rank 0 kept its own weights when the others took weights over."""
     first = fit.batches[0]
     kept = close(first.after, first.updated, right.updated)
-    return kept and close(first.before, fit.weights_built, right.before)
+    # A model that is built in its first step has no weights before.
+    return kept and (fit.weights_built is None or close(first.before, fit.weights_built, right.before))

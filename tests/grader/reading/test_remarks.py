@@ -16,7 +16,7 @@ def test_no_program_of_the_course_has_remarks(program):
     [
         "import ctypes",
         "from ctypes import CDLL",
-        "import gc",
+        "found = gc.get_objects()",
         "eval('1')",
         "os.kill(1, 9)",
         "frame = sys._getframe()",
@@ -37,7 +37,7 @@ def test_what_an_instructor_may_want_to_look_at_is_found_with_its_line(code):
     "code",
     [
         "print(tf.__version__)",
-        "import psutil, subprocess",
+        "import gc, socket, psutil, subprocess",
         "args.epochs = 3",
         "model.trainable = True",
         "self.hvd = hvd",

@@ -1,7 +1,7 @@
 """What the checks of tasks with roles share: the chief and the evaluator of a cluster with parameter servers."""
 
 from grader.reading.parsing import Source
-from grader.terms.clusters import Misplaced, TaskSpec, TaskType
+from grader.terms.clusters import Refused, TaskSpec, TaskType
 from grader.terms.findings import Finding, Untold
 from grader.terms.runs import TaskRank, TaskRuns
 
@@ -17,9 +17,9 @@ DOES = {
 NAMES: dict[str, str] = {"Ps": "a parameter server", "Evaluator": "an evaluator", "Chief": "the chief"}
 
 
-def roles(*types: TaskType, arguments: tuple[str, ...]) -> Misplaced:
+def roles(*types: TaskType, arguments: tuple[str, ...]) -> Refused:
     """Return a cluster in which the script is started as tasks that are not its own."""
-    return Misplaced(
+    return Refused(
         "roles",
         "another task's TF_CONFIG",
         hosts=1,

@@ -15,7 +15,7 @@ from pathlib import Path
 from grader.runner import disks
 from grader.runner.running_rank import Entry, RunningRank, environments, fork, release
 from grader.sandbox.time_budget import Budget
-from grader.terms.clusters import AnyCluster, Resumed
+from grader.terms.clusters import AnyCluster, Refused, Resumed
 from grader.terms.facts import Disk
 from grader.terms.job import Answer, Extended, Job, Message, Result, TurnBegan
 
@@ -69,10 +69,17 @@ def run(job: Job, entry: Entry, send: Callable[[Message], object]) -> Answer:
 def turns(clusters: Sequence[AnyCluster]) -> list[list[str]]:
     """Return the names of clusters to run side by side: of all, if each rank has a core, and otherwise of one.
 
-    Ranks that share a core evict each other's data from its caches, and all of them take longer.
+    Ranks that share a core evict each other's data from its caches, and all of them take longer. Where they end at
+    once, they run beside the cluster before.
     """
     if len(os.sched_getaffinity(0)) < sum(cluster.size for cluster in clusters):
-        return [[cluster.name] for cluster in clusters]
+        found: list[list[str]] = []
+        for cluster in clusters:
+            if found and isinstance(cluster, Refused):
+                found[-1].append(cluster.name)
+            else:
+                found.append([cluster.name])
+        return found
     sides = [[cluster.name for cluster in clusters if isinstance(cluster, Resumed) == later] for later in (False, True)]
     return [turn for turn in sides if turn]
 

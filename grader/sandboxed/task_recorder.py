@@ -29,7 +29,7 @@ from course.record.keras_hooks import FitCall, watch_steps, wrap_fit
 from grader.sandboxed import evaluator_pacing, strategy_facts
 from grader.sandboxed.course_tasks import make_mobilenet_shallow
 from grader.sandboxed.recorder import Recorder, draw_weights, plain
-from grader.terms.clusters import LOGS, AnyCluster, Killed, Misplaced
+from grader.terms.clusters import LOGS, AnyCluster, Killed, Refused
 from grader.terms.facts import Checkpoint, Progress, Save, TaskFacts, TaskFit
 
 KEPT = 500  # of whatever is listed
@@ -52,18 +52,18 @@ class TaskRecorder(Recorder[TaskFacts]):
         self.evaluated: Any = None  # the model that was
         self.logs = Path(LOGS).absolute()  # as the script may change the working directory
         self.pacing: evaluator_pacing.PacedSleep | None = None
-        self.misplaced = self.learns = False
+        self.refused = self.learns = False
 
     def be_task(self, cluster: AnyCluster) -> None:
         """Be ready to stop a script that is not to do this task."""
-        self.misplaced, self.learns = isinstance(cluster, Misplaced), cluster.learns
-        if self.misplaced or cluster.tasks[self.rank].type == "evaluator":
-            self.pacing = evaluator_pacing.PacedSleep(self, Path.cwd(), self.misplaced)
+        self.refused, self.learns = isinstance(cluster, Refused), cluster.learns
+        if self.refused or cluster.tasks[self.rank].type == "evaluator":
+            self.pacing = evaluator_pacing.PacedSleep(self, Path.cwd(), self.refused)
 
     def work(self, event: str) -> None:
         """Note that the script starts to work, and stop it there if the task is none of its own."""
         self.note(event)
-        if self.misplaced:
+        if self.refused:
             sys.exit()
 
     def watch_start(self) -> None:

@@ -119,8 +119,8 @@ class Killed(Cluster, frozen=True):
     batches: int = 1  # after which it is killed
 
 
-class Misplaced(Cluster, frozen=True):
-    """Tasks that are not the script's: it has to end. It is stopped where it starts to work."""
+class Refused(Cluster, frozen=True):
+    """A place where the script has to end at once: it has too few GPUs, or another program's tasks."""
 
 
 class Watched(Cluster, frozen=True):
@@ -129,8 +129,8 @@ class Watched(Cluster, frozen=True):
     watcher: str = ""  # a module of grader.watchers
 
 
-AnyCluster = Fresh | Resumed | Killed | Misplaced | Watched
-Kind = TypeVar("Kind", Fresh, Resumed, Killed, Misplaced, Watched)
+AnyCluster = Fresh | Resumed | Killed | Refused | Watched
+Kind = TypeVar("Kind", Fresh, Resumed, Killed, Refused, Watched)
 _COMMON = {field.name for field in structs.fields(Cluster)}
 
 

@@ -7,13 +7,13 @@ import msgspec
 
 from grader.checks.part import Part
 from grader.checks.training import CLUSTERS
-from grader.terms.clusters import BATCH, AnyCluster, Fresh, flags
+from grader.terms.clusters import BATCH, AnyCluster, Refused, flags
 from grader.terms.facts import HorovodFacts
 
 part = Part("fashion_mnist.py", HorovodFacts)
 
 # The host has a GPU less than it has ranks, and only one check knows how they have to end.
-SHORT_OF_GPUS = Fresh("short-of-gpus", "3 ranks on one host with 2 GPUs", 1, 3, 2, reserved=True)
+SHORT_OF_GPUS = Refused("short-of-gpus", "3 ranks on one host with 2 GPUs", 1, 3, 2, reserved=True)
 
 VAL_BATCH = 2 * BATCH  # neither the size of a training batch nor the number of passes
 
@@ -38,7 +38,8 @@ class TrainingSize:
             quick: for one that is trained in less time.
         """
         arguments = whole(self, 1), quick(self, self.epochs), quick(self, 1), quick(self, 1)
-        own = zip((*CLUSTERS, SHORT_OF_GPUS), arguments, strict=True)
+        clusters: tuple[AnyCluster, ...] = (*CLUSTERS, SHORT_OF_GPUS)
+        own = zip(clusters, arguments, strict=True)
         return tuple(msgspec.structs.replace(cluster, arguments=each) for cluster, each in own)
 
 

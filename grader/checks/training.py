@@ -1,5 +1,6 @@
-"""What several parts' checks share: clusters, comparisons of projections, and whether ranks trained at all."""
+"""What several parts' checks share: clusters, comparisons of projections, whether ranks trained, what they printed."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,17 @@ CLUSTERS = (
 
 CLOSE = 2e-3  # of the solution's: float32 sums in another order, and gradients compressed to 16 bits, still pass
 TRAFFIC = 1 / 3  # of the solution's: gradients of 16 bits in place of 32 are half, and rightly so
+
+# On standard error, a line of a library's: of a warning's text or source, or of TensorFlow's log.
+WARNING = re.compile(
+    r"[^:]*:\d+: \w*Warning:|(WARNING|INFO|ERROR):(tensorflow|absl):|\d{4}-\d\d-\d\d \d\d:\d\d:[\d.]+: [IWEF] "
+    r"|[IWEF]\d{4} |\[(\d|$)"  # Horovod writes the bracket by itself, and may be ended right after it
+    # In the sandbox, where matplotlib looks for fonts and finds neither settings nor a list that it has made before.
+    r"|Fontconfig (error|warning): |Matplotlib is building the font cache"
+    # How records of TensorFlow's log continue, where another worker is gone.
+    r'|Additional GRPC error information|:{"created":|The error could be from a previous operation\.'
+)
+DEPRECATED = "Instructions for updating:"  # a line in TensorFlow's warnings; the next one has the instructions
 
 
 def close(one: Sequence[float] | None, other: Sequence[float] | None, right: Sequence[float] | None) -> bool:
@@ -72,3 +84,15 @@ def hardly_communicated(runs: Runs[Any], expected: Runs[Any], line: int | None =
 def _traffic(runs: Runs[Any]) -> float:
     """Return the bytes that went between the processes for each training step that they report."""
     return runs.traffic / max(1, sum(fit.steps for rank in runs.ranks() for fit in rank.facts.fits))
+
+
+def own_errors(rank: Rank[Any]) -> str:
+    """Return what the script itself wrote to standard error."""
+    own, warned, above = [], False, ""
+    for line in rank.stderr.splitlines():
+        if line.strip() and not line[0].isspace():  # what is indented belongs to the line above
+            warned = bool(WARNING.match(line)) or (warned and DEPRECATED in (line, above))
+        above = line
+        if line.strip() and not warned:
+            own.append(line)
+    return "\n".join(own)

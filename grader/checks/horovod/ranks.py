@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.checks.horovod.fashion_mnist import FEW, QUICK, SHORT_OF_GPUS, WHOLE, part
-from grader.checks.output import own_errors
-from grader.checks.training import not_run, trained
+from grader.checks.training import not_run, own_errors, trained
 from grader.reading.parsing import Source
 from grader.terms.facts import ARGUMENTS
 from grader.terms.findings import Finding, Untold, counted, listed

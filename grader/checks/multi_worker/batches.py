@@ -2,7 +2,7 @@
 
 from grader.checks.multi_worker.mnist_multi_worker import part
 from grader.checks.multi_worker.workers import in_scope, low, strategy_first, trainings, untrained
-from grader.checks.output import own_errors
+from grader.checks.training import own_errors
 from grader.reading.parsing import Source
 from grader.terms.clusters import BATCH, FASHION_MNIST
 from grader.terms.facts import TaskFit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.checks.output import own_errors
+from grader.checks.training import own_errors
 from tests.grader.checks.made_up_horovod import rank
 
 

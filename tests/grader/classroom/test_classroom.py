@@ -191,23 +191,21 @@ def test_nbgrader_s_own_autograde_judges_too(school):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("signals", [[signal.SIGKILL] * 3, [signal.SIGINT] * 3], ids=["killed", "interrupted"])
-def test_whoever_is_stopped_goes_on_where_it_ended(judged, signals, leftovers):
+def test_whoever_is_killed_goes_on_where_it_ended(judged, leftovers):
     students = [f"learner-{number:02d}" for number in range(8)]
     for number, student in enumerate(students):
         judged.submit(student, STEP, (HONEST, STARTER)[number % 2])
     record = judged.course / "verdicts" / f"graded-{STEP.name}.json"
-    for number, how in enumerate(signals):
+    for number in range(3):
         process = subprocess.Popen(
             judged.grading(STEP),
             cwd=ROOT,
             env=judged.environment,
             stderr=subprocess.DEVNULL,
-            preexec_fn=listen_to_interrupts,
         )
         while process.poll() is None and (not record.exists() or len(json.loads(record.read_text())) < 2 * number + 1):
             time.sleep(0.01)  # the class needs the cores
-        process.send_signal(how)
+        process.kill()
         assert process.wait(60) != 0
     assert 0 < len(json.loads(record.read_text())) < len(students), "it was stopped on its way"
     assert judged.grade(STEP).returncode == 0
@@ -236,7 +234,7 @@ def test_no_submission_is_left_by_a_grader_that_was_killed_while_judging(leftove
 
 @pytest.mark.slow
 def test_whoever_is_interrupted_while_judging_keeps_the_verdicts_and_is_told_so(school, leftovers):
-    students = [f"learner-{number}" for number in range(4)]
+    students = ["alice", "bob"]
     for student in students:
         school.submit(student, STEP, f"{HONEST}\n# {student}\n")
     store = school.course / "verdicts"
@@ -257,7 +255,7 @@ def test_whoever_is_interrupted_while_judging_keeps_the_verdicts_and_is_told_so(
     assert 0 < len(kept) < len(students)
     assert school.grade(STEP).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in kept} == kept, "nothing was judged twice"
-    assert [school.points(student, STEP)[0] for student in students] == [10] * 4
+    assert [school.points(student, STEP)[0] for student in students] == [10, 10]
     assert leftovers() == []
 
 

@@ -120,9 +120,7 @@ WRONG = (
     wrong(13, "the ring, whatever the flag says", check="communication")(
         ("CommunicationImplementation[args.communication]", "CommunicationImplementation.RING")
     ),
-    wrong(13, "no restore", check="restored")(
-        (SCOPE, "with strategy.scope():\n    model = make_model()\n")
-    ),
+    wrong(13, "no restore", check="restored")((SCOPE, "with strategy.scope():\n    model = make_model()\n")),
     wrong(13, "restored by the chief alone", check="restored")((NEWEST, "    if newest and chief:\n")),
     wrong(13, "epochs counted from the beginning", check="restored")((INITIAL, "")),
     wrong(13, "no checkpoint at all", check="restored")(

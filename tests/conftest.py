@@ -19,7 +19,7 @@ settings.load_profile("course")
 
 TINY = {"depth": 4, "widen_factor": 1, "train_samples": 128, "test_samples": 64, "epochs": 2, "seed": "{rank}"}
 
-LONGEST = "test_judge.py", "test_classroom.py"  # several minutes each
+LONGEST = "test_judge.py", "test_classroom.py", "test_attacks.py", "test_run.py"  # several minutes each
 
 
 def listen_to_interrupts():

@@ -3,10 +3,19 @@
 What a script finds out could only get out by its report, so what it reads it ends with: LEAK and the text.
 """
 
+from collections.abc import Callable
+
 from tests.attacks import STEP, Aim, Attacks
 
 SCRIPTS = Attacks()
+REACHES: list[Callable[[Aim], str]] = []  # none gets anywhere, so an honest script can do one after the other
 BEFORE = "import glob, os, sys, time\n"
+
+
+def reach(function: Callable[[Aim], str]) -> Callable[[Aim], str]:
+    """Add a function that returns code which reaches for something."""
+    REACHES.append(function)
+    return function
 
 
 def read(path) -> str:
@@ -20,43 +29,43 @@ def write(path) -> str:
     return f"try:\n    open({str(path)!r}, 'w').write('planted')\nexcept OSError:\n    pass\n"
 
 
-@SCRIPTS.of("judged")
+@reach
 def reads_the_gradebook(aim: Aim) -> str:
     """It is not there."""
     return read(aim.course / "gradebook.db")
 
 
-@SCRIPTS.of("judged")
+@reach
 def reads_another_s_work(aim: Aim) -> str:
     """It is not there."""
     return read(aim.course / "submitted" / "alice" / STEP.name / STEP.script)
 
 
-@SCRIPTS.of("judged")
+@reach
 def reads_the_solution(aim: Aim) -> str:
     """It is not there."""
     return read(STEP.solution)
 
 
-@SCRIPTS.of("judged")
+@reach
 def reads_the_home(aim: Aim) -> str:
     """It is not there."""
     return read(aim.home / "secret.txt")
 
 
-@SCRIPTS.of("judged")
+@reach
 def reads_a_verdict(aim: Aim) -> str:
     """They are not there."""
     return f"for path in glob.glob({str(aim.course)!r} + '/verdicts/*'):\n    raise SystemExit('LEAK ' + path)\n"
 
 
-@SCRIPTS.of("judged")
+@reach
 def reads_the_environment(aim: Aim) -> str:
     """The grader's variables are not its own."""
     return "if 'CANARY' in str(os.environ):\n    raise SystemExit('LEAK')\n"
 
 
-@SCRIPTS.of("judged")
+@reach
 def reads_other_environments(aim: Aim) -> str:
     """No process of another's is there to look into."""
     return (
@@ -65,37 +74,37 @@ def reads_other_environments(aim: Aim) -> str:
     )
 
 
-@SCRIPTS.of("judged")
+@reach
 def writes_the_gradebook(aim: Aim) -> str:
     """It cannot."""
     return write(aim.course / "gradebook.db")
 
 
-@SCRIPTS.of("judged")
+@reach
 def writes_another_s_work(aim: Aim) -> str:
     """It cannot."""
     return write(aim.course / "submitted" / "alice" / STEP.name / STEP.script)
 
 
-@SCRIPTS.of("judged")
+@reach
 def writes_a_module(aim: Aim) -> str:
     """The packages are not to be written."""
     return write(STEP.solution.parents[1] / "grader" / "sitecustomize.py") + "import course\n" + write("course.py")
 
 
-@SCRIPTS.of("judged")
+@reach
 def writes_outside(aim: Aim) -> str:
     """It is in a file system of its own."""
     return f"os.makedirs({str(aim.outside)!r}, exist_ok=True)\n" + write(aim.outside / "planted")
 
 
-@SCRIPTS.of("judged")
+@reach
 def outlives_the_job(aim: Aim) -> str:
     """All that it started ends with it."""
     return "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(3600)\n    os._exit(0)\n"
 
 
-@SCRIPTS.of("judged")
+@reach
 def calls_home(aim: Aim) -> str:
     """No one receives it."""
     return (
@@ -103,6 +112,12 @@ def calls_home(aim: Aim) -> str:
         f"    socket.create_connection(('127.0.0.1', {aim.port}), 2)\n    raise SystemExit('LEAK')\n"
         "except OSError:\n    pass\n"
     )
+
+
+@SCRIPTS.of("judged")
+def reaches_for_what_is_around_it(aim: Aim) -> str:
+    """Nothing of it is there, or can be written."""
+    return "".join(function(aim) for function in REACHES)
 
 
 @SCRIPTS.of("no points")

@@ -17,7 +17,7 @@ from tests.attacks import HONEST, STEP, Aim
 from tests.attacks.archives import ARCHIVES
 from tests.attacks.folders import FOLDERS
 from tests.attacks.notebooks import NOTEBOOKS
-from tests.attacks.scripts import BEFORE, SCRIPTS
+from tests.attacks.scripts import BEFORE, REACHES, SCRIPTS
 from tests.school import School
 
 pytestmark = pytest.mark.slow
@@ -98,7 +98,7 @@ def attacked(tmp_path, listener, leftovers):
 
 def test_no_attack_succeeds_and_honest_work_beside_them_is_graded_right(attacked):
     school, aim, said, connections, left = attacked
-    assert len(ATTACKS) >= 40
+    assert len(ATTACKS) + len(REACHES) > 40
     assert {student: school.points(student, STEP)[0] for student in LEARNERS} == LEARNERS
     points = {attack.name: school.points(attack.name, STEP) for attack in ATTACKS}
     astray = {attack.name: points[attack.name] for attack in ATTACKS if not fits(attack.outcome, points[attack.name])}

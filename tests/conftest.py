@@ -19,7 +19,7 @@ settings.load_profile("course")
 
 TINY = {"depth": 4, "widen_factor": 1, "train_samples": 128, "test_samples": 64, "epochs": 2, "seed": "{rank}"}
 
-LONGEST = "test_judge.py", "test_classroom.py", "test_attacks.py", "test_run.py"  # several minutes each
+LONGEST = "test_judge.py", "test_classroom.py", "test_attacks.py", "test_run.py"  # slow tests, for several minutes each
 
 
 def listen_to_interrupts():
@@ -36,8 +36,13 @@ def wait_until_up(process, count):
 
 
 def pytest_collection_modifyitems(items):
-    """Put the files first that take longest, so that none is left for the end, and then fast tests."""
-    items.sort(key=lambda item: (item.path.name not in LONGEST, item.get_closest_marker("slow") is not None))
+    """Put fast tests first, then the files that take longest, so that none of these is left for the end."""
+
+    def place(item):
+        slow = item.get_closest_marker("slow") is not None
+        return slow, slow and item.path.name not in LONGEST
+
+    items.sort(key=place)
 
 
 @pytest.fixture

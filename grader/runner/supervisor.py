@@ -69,8 +69,8 @@ def run(job: Job, entry: Entry, send: Callable[[Message], object]) -> Answer:
 def turns(clusters: Sequence[AnyCluster]) -> list[list[str]]:
     """Return the names of clusters to run side by side: of all, if each rank has a core, and otherwise of one.
 
-    Ranks that share a core evict each other's data from its caches, and all of them take longer. Where they end at
-    once, they run beside the cluster before.
+    Ranks that share a core evict each other's data from its caches, and all of them take longer. Ranks that
+    have to end at once share it with the cluster before.
     """
     if len(os.sched_getaffinity(0)) < sum(cluster.size for cluster in clusters):
         found: list[list[str]] = []

@@ -120,7 +120,10 @@ class Killed(Cluster, frozen=True):
 
 
 class Refused(Cluster, frozen=True):
-    """A place where the script has to end at once: it has too few GPUs, or another program's tasks."""
+    """A place where the script has to end at once: too few GPUs, or tasks that are not its own.
+
+    As such a task, it is stopped where it starts to work.
+    """
 
 
 class Watched(Cluster, frozen=True):

@@ -13,7 +13,7 @@ import pytest
 from grader.runner import supervisor
 from grader.runner.running_rank import RunningRank
 from grader.sandbox.time_budget import Budget
-from grader.terms.clusters import Fresh, Resumed, TaskSpec, changed
+from grader.terms.clusters import Fresh, Refused, Resumed, TaskSpec, changed
 from grader.terms.job import Job
 
 CORES = len(os.sched_getaffinity(0))
@@ -134,3 +134,14 @@ def test_what_ranks_send_when_they_are_started_again_does_not_count(monkeypatch)
     job = Job("", "", "", 60, (first, again), {}, False)
     answer = supervisor.run(job, lambda *_: None, lambda message: None)
     assert len(sent) == 2 and answer.traffic == 1
+
+
+@pytest.mark.parametrize(
+    ("cores", "turns"),
+    [(2, [["one", "none"], ["two"], ["again"]]), (16, [["one", "none", "two"], ["again"]])],
+)
+def test_clusters_take_turns_where_cores_are_few_but_for_one_whose_ranks_end_at_once(monkeypatch, cores, turns):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)))
+    one, two = (Fresh(name, name, 1, 2, 0) for name in ("one", "two"))
+    none, again = changed(one, Refused, name="none"), changed(one, Resumed, name="again", after="one")
+    assert supervisor.turns([one, none, two, again]) == turns

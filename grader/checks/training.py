@@ -29,6 +29,8 @@ WARNING = re.compile(
     # How records of TensorFlow's log continue, where another worker is gone.
     r'|Additional GRPC error information|:{"created":|The error could be from a previous operation\.'
 )
+# A line of Horovod's log, which chance decides on where a rank ends before another one; or a progress bar.
+UNSAID = re.compile(r"\[(\d{4}-\d\d-\d\d |$)|.*\d+%\|")
 DEPRECATED = "Instructions for updating:"  # a line in TensorFlow's warnings; the next one has the instructions
 
 
@@ -84,6 +86,12 @@ def hardly_communicated(runs: Runs[Any], expected: Runs[Any], line: int | None =
 def _traffic(runs: Runs[Any]) -> float:
     """Return the bytes that went between the processes for each training step that they report."""
     return runs.traffic / max(1, sum(fit.steps for rank in runs.ranks() for fit in rank.facts.fits))
+
+
+def said(rank: Rank[Any]) -> list[str]:
+    """Return the lines that a rank printed, by whatever logger, without Horovod's log and progress bars."""
+    lines = (*rank.stdout.splitlines(), *rank.stderr.splitlines())
+    return [line for line in lines if line.strip() and not UNSAID.match(line)]
 
 
 def own_errors(rank: Rank[Any]) -> str:

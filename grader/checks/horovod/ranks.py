@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.checks.horovod.fashion_mnist import FEW, QUICK, SHORT_OF_GPUS, WHOLE, part
-from grader.checks.training import not_run, own_errors, trained
+from grader.checks.training import not_run, own_errors, said, trained
 from grader.reading.parsing import Source
 from grader.terms.facts import ARGUMENTS
 from grader.terms.findings import Finding, Untold, counted, listed
@@ -166,7 +166,7 @@ def _refuses(rank: HorovodRank, source: Source) -> bool:
     if not error:
         return bool(rank.exit and not rank.ended_for and rank.stdout.strip())
     if error.kind == "SystemExit" and re.fullmatch(r"\d*", error.message):
-        return bool(rank.stdout.strip() or rank.stderr.strip())
+        return bool(said(rank))
     return bool(error.message) and (error.kind in ("SystemExit", ARGUMENTS) or source.raises(error.kind, error.line))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.checks.ending import is_aftermath
 from grader.checks.production.imagenet_resnet50 import BY_URL, FRESH, RESULTS, UNREACHED, part
-from grader.checks.training import cut_short, not_run, untrained
+from grader.checks.training import cut_short, not_run, said, untrained
 from grader.reading.parsing import Source
 from grader.terms.clusters import LOGS
 from grader.terms.findings import Finding, Untold, counted, listed
@@ -21,7 +21,6 @@ COLLECTIVES = "allreduce", "barrier", "allgather", "allgather_object", "broadcas
 SETTING = "Where one of three hosts cannot reach the store"
 PART = 0.25  # of a log's size: a copy has at least that, since a log may grow after it
 EVENTS = "events"  # what the names of TensorBoard's logs begin with
-PROGRESS = re.compile(r"\d+%\|")  # a bar, which is no line that says something
 
 
 @part.check(
@@ -216,9 +215,8 @@ def _wrong_end(rank: HorovodRank, ranks: list[HorovodRank]) -> tuple[str, int | 
 
 def _says_something(rank: HorovodRank) -> bool:
     """Whether a rank printed a line, or ended with one."""
-    lines = [line for line in (rank.stdout + rank.stderr).splitlines() if line.strip() and not PROGRESS.search(line)]
     error = rank.facts.error
-    return bool(lines or (error and not re.fullmatch(r"\d*", error.message.strip())))
+    return bool(said(rank) or (error and not re.fullmatch(r"\d*", error.message.strip())))
 
 
 @part.check(

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-LARGEST = 20 * 2**20  # bytes of a file
+LARGEST = 200 * 2**20  # bytes of a file
 MEMBERS = 50_000, 1000  # of a downloaded archive, which may be a class's; of an archive within another
 UNPACKED = 2**30, 2 * LARGEST  # bytes of all that is taken from it
 LONGEST = 2**32  # bytes in a tar archive, which is read from its beginning to its end

@@ -18,9 +18,10 @@ import nbformat
 from nbgrader.utils import parse_utc
 
 from course.steps import Step
-from grader.classroom import release
-from grader.classroom.archives import LARGEST
+from grader.classroom import answers, release
 
+LARGEST = 20 * 2**20  # bytes of a file
+READ = 10 * LARGEST  # bytes of a notebook in which an answer is looked for
 CELLS = 2000  # of a notebook
 
 
@@ -81,9 +82,10 @@ def _read(folder: int, name: str, remarks: list[str]) -> bytes | None:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
                 raise OSError("it is not a regular file of its own")
-            content = file.read(LARGEST + 1)
-            if len(content) > LARGEST:
-                raise OSError(f"it is larger than {LARGEST // 2**20} MiB")
+            most = READ if name.endswith(".ipynb") else LARGEST
+            content = file.read(most + 1)
+            if len(content) > most:
+                raise OSError(f"it is larger than {most // 2**20} MiB")
             return content
     except OSError as error:
         remarks.append(f"{name} is not taken: {error.strerror or error}.")
@@ -102,12 +104,15 @@ def _timestamp(content: bytes | None, source: Path) -> str:
 
 
 def _notebook(content: bytes | None, step: Step, remarks: list[str]) -> nbformat.NotebookNode:
+    """Return a notebook that nbgrader can read: the learner's, or the released one with the learner's answer."""
     if content is None:
         remarks.append(
             f"{step.name}.ipynb is missing, so there are no answers of yours here, and the script is judged."
         )
         return release.lesson(step)
     try:
+        if len(content) > LARGEST:
+            raise ValueError(f"it is larger than {LARGEST // 2**20} MiB")
         read = json.loads(content.decode())
         if read.get("nbformat") != 4:  # as lessons are, and all that JupyterLab writes
             raise ValueError("it is of another format than lessons, which have format 4")
@@ -118,10 +123,12 @@ def _notebook(content: bytes | None, step: Step, remarks: list[str]) -> nbformat
         for cell in notebook.cells:
             cell.metadata.pop("remarks", None)  # which intake alone makes
         nbformat.writes(notebook).encode()  # a character that is half of one could be read, and never written
-    except (Exception, RecursionError) as error:  # whatever it is, there is nothing in there to read
+    except (Exception, RecursionError) as error:  # whatever it is: the answer is looked for in the text
         why = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        remarks.append(f"{step.name}.ipynb cannot be read ({why}), so only the script is judged.")
-        return release.lesson(step)
+        remarks.append(f"{step.name}.ipynb is damaged ({why}). The answer is taken as far as it can be read.")
+        notebook = release.lesson(step)
+        answer = answers.in_file(content, step).encode(errors="replace").decode()
+        answers.cell_of(notebook).source = answer or answers.cell_of(notebook).source
     return notebook
 
 

@@ -64,6 +64,7 @@ def batch(number: int, jobs: int, directory: Path) -> None:
             f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."
         )
     from grader import checks
+    from grader.classroom.archives import JUNK
     from grader.judge import judge
 
     try:
@@ -71,7 +72,11 @@ def batch(number: int, jobs: int, directory: Path) -> None:
     except checks.NoCheckError as error:
         raise click.ClickException(str(error)) from None
     suffix = Path(steps.get(number).script).suffix
-    files = sorted(directory.rglob(f"*{suffix}"))
+    files = [
+        path
+        for path in sorted(directory.rglob(f"*{suffix}"))
+        if path.is_file() and not any(JUNK.fullmatch(part) for part in path.relative_to(directory).parts)
+    ]
     if not files:
         raise click.ClickException(
             f"There is no script of step {number} below {directory}: no file ends with {suffix}."

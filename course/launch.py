@@ -103,7 +103,9 @@ def environment(np: int) -> dict[str, str]:
         for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
             wanted |= {variable: "1", f"{variable}_CONFIRM": "1"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return wanted | os.environ | {"PATH": path} | proxies.for_this_machine()
+    # A user's keras.json may want images as (channels, height, width), which no kernel for CPUs takes.
+    ours = {"PATH": path, "KERAS_HOME": str(ROOT / "course" / "internal" / "keras")}
+    return wanted | os.environ | ours | proxies.for_this_machine()
 
 
 def script(

@@ -10,3 +10,4 @@ export PATH="$root/.venv/bin:$root/.tools/bin:$PATH"
 export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}" # before any other package of the name "course"
 export JUPYTER_CONFIG_PATH="$root/grader${JUPYTER_CONFIG_PATH:+:$JUPYTER_CONFIG_PATH}" # where nbgrader_config.py is
 export no_proxy="${no_proxy:+$no_proxy,}localhost,127.0.0.1,::1" # see course/internal/proxies.py
+export PYTHONUTF8=1 # files and pipes hold UTF-8, whatever the locale

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from course import steps
+from grader.checks import ending
 from grader.report import head, text
 from grader.runner.pool import Pool
 from grader.sandbox import policy
@@ -30,7 +31,11 @@ def check(number: int, as_json: bool, file: str) -> None:
     """Judge one script. Exits with 0 passed, 1 failed or for review, 2 not graded."""
     console = Console(stderr=as_json, highlight=False)
     before = head.read(file, number)  # the file as it is judged
-    report = _judge(number, file, console)
+    try:
+        report = _judge(number, file, console)
+    except Exception as error:  # such as a full disk: a program that calls this one gets its object all the same
+        report = Report(number, file, "not_graded")
+        report.checks = [ending.outcome("error", number, f"The grader could not start: {error}")]
     if as_json:
         click.echo(report.to_json())
     else:

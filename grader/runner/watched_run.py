@@ -91,7 +91,6 @@ class _Watcher:
                 stdin=subprocess.PIPE,
                 stdout=self.said,
                 stderr=self.complained,
-                start_new_session=True,  # an interrupt is for this process
             )
             stack.callback(self._end)
             self.stack = stack.pop_all()

@@ -91,15 +91,7 @@ def made(data_folder: Path) -> Iterator[int]:
     command = [sys.executable, "-m", "course.internal.reaper", *bubblewrap]
     pipe = subprocess.PIPE
     with (
-        subprocess.Popen(
-            command,
-            cwd=ROOT,
-            pass_fds=[tell],
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            start_new_session=True,  # the interrupt of a terminal or of Jupyter is for this process, which ends it then
-        ) as keeper,
+        subprocess.Popen(command, cwd=ROOT, pass_fds=[tell], stdin=pipe, stdout=pipe, stderr=pipe) as keeper,
         os.fdopen(told, "rb", 0) as info,
     ):
         os.close(tell)

@@ -14,7 +14,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 
 from grader import checks
-from grader.classroom import answers, release, verdicts
+from grader.classroom import release, verdicts, written_answers
 from grader.report import html as report_html
 from grader.terms.report import Report
 
@@ -30,8 +30,8 @@ class Rebuild(NbGraderPreprocessor):
         step = release.step_of(named["assignment"])
         forget_scores(named["db_url"], named["assignment"], named["student"])
         lesson = release.lesson(step)
-        answer = answers.in_cells(nb.cells, step)
-        answers.cell_of(lesson).source = as_text(_cut(answer)) if answer else "YOUR ANSWER HERE"
+        answer = written_answers.in_cells(nb.cells, step)
+        written_answers.cell_of(lesson).source = as_text(_cut(answer)) if answer else "YOUR ANSWER HERE"
         for cell in nb.cells:
             if cell.metadata.get("remarks"):
                 lesson.cells.insert(0, nbformat.v4.new_markdown_cell(as_text(cell.source)))

@@ -18,7 +18,7 @@ import nbformat
 from nbgrader.utils import parse_utc
 
 from course.steps import Step
-from grader.classroom import answers, release
+from grader.classroom import release, written_answers
 
 LARGEST = 20 * 2**20  # bytes of a file
 READ = 10 * LARGEST  # bytes of a notebook in which an answer is looked for
@@ -127,8 +127,8 @@ def _notebook(content: bytes | None, step: Step, remarks: list[str]) -> nbformat
         why = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         remarks.append(f"{step.name}.ipynb is damaged ({why}). The answer is taken as far as it can be read.")
         notebook = release.lesson(step)
-        answer = answers.in_file(content, step).encode(errors="replace").decode()
-        answers.cell_of(notebook).source = answer or answers.cell_of(notebook).source
+        answer = written_answers.in_file(content, step).encode(errors="replace").decode()
+        written_answers.cell_of(notebook).source = answer or written_answers.cell_of(notebook).source
     return notebook
 
 

@@ -17,7 +17,7 @@ from course.steps import Step
 BLANK = "", "YOUR ANSWER HERE"
 UNREADABLE = "[The notebook could not be read, and no answer was found in it. Look at the file that was handed in.]"
 MISSING = "[The cell for the answer is not in the notebook, and no other text was found.]"
-RAW = 5000  # characters shown of a notebook whose answer cannot be told from what is around it
+RAW = 5000  # characters shown of a notebook of which the parts are not clear
 # One side of a conflict, and the other one; between them may be the version before both.
 CONFLICT = re.compile(r"^<{7}.*?\n(.*?)(?:^\|{7}.*?\n.*?)?^={7}.*?\n(.*?)^>{7}[^\n]*\n?", re.MULTILINE | re.DOTALL)
 

@@ -7,11 +7,11 @@ import nbformat
 import pytest
 
 from course.steps import get
-from grader.classroom import answers, downloads, release, submission
+from grader.classroom import downloads, release, submission, written_answers
 
 STEP = get(3)
 LESSON = json.loads(nbformat.writes(release.lesson(STEP)))
-OWN = answers.cell_of(release.lesson(STEP)).id
+OWN = written_answers.cell_of(release.lesson(STEP)).id
 WRITTEN = "Because each rank\ntrains alone."
 
 
@@ -31,7 +31,7 @@ def shown(content, tmp_path):
     handed_in.mkdir()
     (handed_in / f"{STEP.name}.ipynb").write_bytes(content)
     submission.copy(handed_in, tmp_path / "out", STEP)
-    return answers.in_cells(nbformat.read(tmp_path / "out" / f"{STEP.name}.ipynb", as_version=4).cells, STEP)
+    return written_answers.in_cells(nbformat.read(tmp_path / "out" / f"{STEP.name}.ipynb", as_version=4).cells, STEP)
 
 
 def minor_4(notebook, own):
@@ -153,9 +153,9 @@ def test_only_an_answer_that_is_nowhere_is_blank(tmp_path):
     assert shown(json.dumps(lesson).encode(), tmp_path / "again") == ""
     del lesson["cells"][place(lesson)]
     (tmp_path / "without").mkdir()
-    assert shown(json.dumps(lesson).encode(), tmp_path / "without") == answers.MISSING
+    assert shown(json.dumps(lesson).encode(), tmp_path / "without") == written_answers.MISSING
 
 
 @pytest.mark.parametrize("step", downloads.EXERCISES, ids=lambda step: step.name)
 def test_a_lesson_as_it_is_has_no_answer(step):
-    assert answers.in_cells(nbformat.read(step.notebook, as_version=4).cells, step) == ""
+    assert written_answers.in_cells(nbformat.read(step.notebook, as_version=4).cells, step) == ""

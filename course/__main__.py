@@ -35,7 +35,7 @@ def run(chosen: list[steps.Step], np: int, profile: str, data_dir: str | None, o
     """Execute the lessons headless; notebooks, HTML and summary.json go to --out."""
     from course import run as runner  # papermill takes a second to import
 
-    os.environ.update(launch.environment(np))
+    _prepare(np)
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would report each task that an interrupt leaves
     try:
         summary = runner.run(chosen, out, np, profile, data_dir)
@@ -57,7 +57,7 @@ def lab(instructor: bool, arguments: tuple[str, ...]) -> None:
         if step.script == Path(step.script).name:
             exercise.start(step.number, step.notebook.parent)
     (steps.ROOT / "assignments").mkdir(exist_ok=True)  # where nbgrader puts fetched assignments
-    os.environ.update(launch.environment(np=2))
+    _prepare(np=2)
     if not instructor:
         hiding = steps.ROOT / "course" / "internal" / "for_learners"
         others = os.environ.get("JUPYTER_CONFIG_PATH")  # an empty part would be this folder
@@ -65,6 +65,12 @@ def lab(instructor: bool, arguments: tuple[str, ...]) -> None:
     os.chdir(steps.ROOT)  # not the lessons' folder: nbgrader's pages need the class's other folders
     opened = "--LabApp.default_url=/lab/tree/notebooks/index.ipynb"
     os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, *_as_root(arguments)])
+
+
+def _prepare(np: int) -> None:
+    """Set the environment variables for kernels: those of np ranks, and this Python's kernel before all others."""
+    own, others = f"{sys.prefix}/share/jupyter", os.environ.get("JUPYTER_PATH")
+    os.environ.update(launch.environment(np), JUPYTER_PATH=f"{own}{os.pathsep}{others}" if others else own)
 
 
 def _as_root(arguments: tuple[str, ...]) -> tuple[str, ...]:

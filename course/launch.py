@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from course.internal import stalls
+from course.internal import proxies, stalls
 from course.internal.following import follow
 from course.internal.reaper import Reaped
 from course.internal.simulated_hosts import rendezvous
@@ -103,7 +103,9 @@ def environment(np: int) -> dict[str, str]:
         for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
             wanted |= {variable: "1", f"{variable}_CONFIRM": "1"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return wanted | os.environ | {"PATH": path}
+    # A user's keras.json may want images as (channels, height, width), which no kernel for CPUs takes.
+    ours = {"PATH": path, "KERAS_HOME": str(ROOT / "course" / "internal" / "keras")}
+    return wanted | os.environ | ours | proxies.for_this_machine()
 
 
 def script(

@@ -23,6 +23,7 @@ from typing import Self
 import s3fs
 from botocore.exceptions import BotoCoreError
 
+from course.internal import proxies
 from course.internal.reaper import Reaped
 
 BUCKET = "staging"
@@ -79,8 +80,7 @@ def main() -> None:
         "AWS_ACCESS_KEY_ID": secrets.token_hex(8),
         "AWS_SECRET_ACCESS_KEY": secrets.token_hex(16),
         "AWS_DEFAULT_REGION": "us-east-1",
-        "no_proxy": "127.0.0.1",  # a proxy for the network does not know this server
-    }
+    } | proxies.for_this_machine()
     os.environ.update(variables)
     with tempfile.TemporaryDirectory(prefix="course-store-") as folder:
         log = Path(folder, "log")

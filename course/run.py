@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ def run(
             result = execute(step.notebook, out, step.title, parameters | PARAMETERS[profile], display, timeout)
             results.append({"name": step.name, "step": step.number} | result)
             summary["seconds"] = round(time.perf_counter() - began, 1)
-            (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+            (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     return summary
 
 
@@ -141,11 +142,39 @@ def execute(
     os.environ["COURSE_HEADLESS"] = "1"  # kernels inherit it: see course.internal.waiting
     began = time.perf_counter()
     executed = out / notebook.name
-    display.begin(notebook.stem, title, len(json.loads(notebook.read_text())["cells"]) + 1)  # papermill adds one
+    display.begin(notebook.stem, title, len(json.loads(notebook.read_text(encoding="utf-8"))["cells"]) + 1)  # and ours
     status, error = "passed", None
+    try:
+        _execute(notebook, executed, parameters, display, lambda: timeout - (time.perf_counter() - began))
+    except PapermillExecutionError as failure:
+        status, error = "failed", _explain(failure)
+    except CellTimeoutError:
+        status, error = "timeout", f"The notebook timed out after {timeout:g} s."
+    except DeadKernelError:
+        status, error = "failed", "The notebook's kernel was killed. Often the system is short of memory."
+    except Exception as failure:  # a kernel that does not start, a full disk, …: whatever it is, it is in the summary
+        status, error = "failed", f"The notebook could not be executed: {type(failure).__name__}: {failure}"
+    result = {"status": status, "seconds": round(time.perf_counter() - began, 1), "error": error}
+    display.end({"name": notebook.stem} | result)
+    return result
+
+
+def _execute(
+    notebook: Path, executed: Path, parameters: dict[str, Any], display: Display, left: Callable[[], float]
+) -> None:
+    """Execute a notebook in a temporary folder, and write it and its page, also if it fails.
+
+    Args:
+        left: returns the seconds that are left.
+
+    Raises:
+        Exception: of papermill's, Jupyter's or the system's.
+    """
+    # The path of a socket has at most 107 characters, and schedulers' folders for temporary files are long.
+    short = None if len(tempfile.gettempdir()) < 60 else "/tmp"
     with (
         tempfile.TemporaryDirectory(prefix="course-notebook-") as scratch,
-        tempfile.TemporaryDirectory(prefix="course-kernel-") as sockets,
+        tempfile.TemporaryDirectory(prefix="course-kernel-", dir=short) as sockets,
     ):
         # The lesson's other files are copied, without a learner's own.
         shutil.copytree(
@@ -161,21 +190,13 @@ def execute(
                 stdout_file=display,
                 stderr_file=display,
                 on_cell_start=display.cell,
-                timeout_func=lambda cell: max(1, int(timeout - (time.perf_counter() - began))),
+                timeout_func=lambda cell: max(1, int(left())),
                 config=_over_files(sockets),
             )
-        except PapermillExecutionError as failure:
-            status, error = "failed", _explain(failure)
-        except CellTimeoutError:
-            status, error = "timeout", f"The notebook timed out after {timeout:g} s."
-        except DeadKernelError:
-            status, error = "failed", "The notebook's kernel was killed. Often the system is short of memory."
-    with suppress(FileNotFoundError):
-        page, _ = HTMLExporter().from_filename(str(executed))
-        executed.with_suffix(".html").write_text(page)
-    result = {"status": status, "seconds": round(time.perf_counter() - began, 1), "error": error}
-    display.end({"name": notebook.stem} | result)
-    return result
+        finally:
+            with suppress(FileNotFoundError):
+                page, _ = HTMLExporter().from_filename(str(executed))
+                executed.with_suffix(".html").write_text(page, encoding="utf-8")
 
 
 def _over_files(folder: str) -> Config:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from course import steps
+from grader.checks import ending
 from grader.report import head, text
 from grader.runner.pool import Pool
 from grader.sandbox import policy
@@ -30,7 +31,11 @@ def check(number: int, as_json: bool, file: str) -> None:
     """Judge one script. Exits with 0 passed, 1 failed or for review, 2 not graded."""
     console = Console(stderr=as_json, highlight=False)
     before = head.read(file, number)  # the file as it is judged
-    report = _judge(number, file, console)
+    try:
+        report = _judge(number, file, console)
+    except Exception as error:  # such as a full disk: a program that calls this one gets its object all the same
+        report = Report(number, file, "not_graded")
+        report.checks = [ending.outcome("error", number, f"The grader could not start: {error}")]
     if as_json:
         click.echo(report.to_json())
     else:
@@ -64,6 +69,7 @@ def batch(number: int, jobs: int, directory: Path) -> None:
             f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."
         )
     from grader import checks
+    from grader.classroom.archives import JUNK
     from grader.judge import judge
 
     try:
@@ -71,7 +77,11 @@ def batch(number: int, jobs: int, directory: Path) -> None:
     except checks.NoCheckError as error:
         raise click.ClickException(str(error)) from None
     suffix = Path(steps.get(number).script).suffix
-    files = sorted(directory.rglob(f"*{suffix}"))
+    files = [
+        path
+        for path in sorted(directory.rglob(f"*{suffix}"))
+        if path.is_file() and not any(JUNK.fullmatch(part) for part in path.relative_to(directory).parts)
+    ]
     if not files:
         raise click.ClickException(
             f"There is no script of step {number} below {directory}: no file ends with {suffix}."

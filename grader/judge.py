@@ -62,6 +62,8 @@ def judge(
         _leave_open(report, part, str(error))
     except Exception as error:  # whatever broke here is not the learner's doing, and no verdict
         _leave_open(report, part, f"The grader broke: {error!r}")
+    except KeyboardInterrupt:
+        _leave_open(report, part, f"Interrupted before there was a verdict. {AGAIN}")
     report.seconds = time.monotonic() - began
     return report
 

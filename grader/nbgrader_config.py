@@ -10,7 +10,7 @@ from nbgrader.preprocessors import (
 from nbgrader.validator import Validator
 
 from course.steps import ROOT, STEPS
-from grader.classroom import autograde, intake, release
+from grader.classroom import autograde, downloads, intake, release
 
 c = get_config()  # noqa: F821  traitlets puts it here
 
@@ -25,8 +25,8 @@ c.GenerateAssignment.preprocessors = [release.Prepare, *GenerateAssignment.prepr
 # What learners hand in is looked through before anything else touches it, however it came.
 c.ExchangeFactory.collect = intake.Collect
 c.ZipCollectApp.extractor_plugin = intake.Extract
-c.FileNameCollectorPlugin.named_regexp = intake.NAMES
-c.FileNameCollectorPlugin.valid_ext = intake.SUFFIXES
+c.FileNameCollectorPlugin.named_regexp = downloads.NAMES
+c.FileNameCollectorPlugin.valid_ext = downloads.SUFFIXES
 c.Autograde.pre_convert_hook = intake.before_autograde
 
 # Nothing of a submission is executed here: the judge runs the script in its sandbox. nbgrader would replace a learner's

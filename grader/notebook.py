@@ -4,8 +4,8 @@ import atexit
 import contextlib
 import functools
 import time
+import tomllib
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,7 @@ from IPython.display import HTML, FileLink
 
 from course import progress, steps
 from course.internal.waiting import Waiting
-from course.steps import NOTEBOOKS, SOLUTIONS
+from course.steps import NOTEBOOKS, ROOT, SOLUTIONS
 from grader.judge import judge
 from grader.report import certificate as certificates
 from grader.report import head, html
@@ -63,7 +63,7 @@ def check(step: int | str, script: str = "fashion_mnist.py") -> Checked:
     path = Path(script).resolve()
     # A lesson that runs without a learner checks the solution, and a puzzle's scripts have other names.
     if SOLUTIONS not in path.parents and path.name == Path(steps.get(number).script).name:
-        progress.keep(number, checked.status, checked.score, checked.max_score)
+        progress.keep(number, checked.status, checked.score, checked.max_score, path)
         if checked.status == "passed" and steps.get(number).is_capstone:
             _keep(checked)
     return checked
@@ -91,6 +91,7 @@ def _keep(checked: Checked, folder: Path = NOTEBOOKS) -> None:
     """Keep a check that passed, for the certificate."""
     report = msgspec.convert(checked.published(), Published)
     when = time.strftime("%d %B %Y, %H:%M")
-    passed = certificates.Passed(report, when, metadata.version("distributed-training-course"))
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    passed = certificates.Passed(report, when, version)
     with contextlib.suppress(OSError):  # a report is worth more than a certificate
         (folder / f"{steps.get(checked.step).name}.passed.json").write_bytes(msgspec.json.encode(passed))

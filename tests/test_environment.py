@@ -57,7 +57,7 @@ def test_horovod_is_built_alike_by_uv_and_conda(project):
 
 def set_up(tmp_path, tools, **variables):
     """Run the set-up in an empty checkout on a machine that has these tools only."""
-    for name in ("scripts/environment.sh", "scripts/run", "uv.lock", "pyproject.toml"):
+    for name in ("scripts/environment.sh", "scripts/setup", "scripts/run", "uv.lock", "pyproject.toml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "bin").mkdir()
@@ -68,7 +68,8 @@ def set_up(tmp_path, tools, **variables):
             (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
             (tmp_path / "bin" / name).chmod(0o755)
     done = subprocess.run(
-        ["bash", tmp_path / "scripts" / "run"],
+        ["bash", "scripts/run"],
+        cwd=tmp_path,
         env={"PATH": str(tmp_path / "bin")} | variables,
         capture_output=True,
         text=True,
@@ -77,11 +78,12 @@ def set_up(tmp_path, tools, **variables):
     return done.stderr
 
 
-BASIC = dict.fromkeys(("bash", "dirname", "uname", "cmp"))
+BASIC = dict.fromkeys(("bash", "dirname", "uname", "cmp", "grep", "env"))
 PYTHON = {"python3.11": "exit 0"}
 WITHOUT_PIP = {"python3.11": '[ "$1" = -m ] && exit 1 || exit 0'}
 COMPILERS = {"g++": "exit 0", "cc": "exit 0"}
 MAKE = {"make": "exit 0"}
+FLOCK = {"flock": "exit 0"}
 
 
 def test_the_set_up_refuses_another_platform(tmp_path):
@@ -111,9 +113,46 @@ def test_the_set_up_fails_and_shows_the_reason_when_uv_does(tmp_path):
     uv.parent.mkdir(parents=True)
     uv.write_text("#!/bin/sh\necho 'error: No space left on device' >&2; exit 2\n")
     uv.chmod(0o755)
-    said = set_up(tmp_path, BASIC | PYTHON | COMPILERS | MAKE | {"flock": "exit 0"})
+    said = set_up(tmp_path, BASIC | PYTHON | COMPILERS | MAKE | FLOCK)
     assert "error: No space left on device" in said
     assert not (tmp_path / ".venv").exists()
+
+
+def test_a_shell_in_which_set_up_fails_goes_on(tmp_path):
+    set_up(tmp_path, BASIC)
+    for shell in filter(shutil.which, ("bash", "zsh")):
+        command = [shutil.which(shell), "-c", f"source {tmp_path}/scripts/environment.sh; echo still here; set -o"]
+        done = subprocess.run(command, env={"PATH": str(tmp_path / "bin")}, capture_output=True, text=True)
+        assert "still here" in done.stdout and "needed and not found" in done.stderr
+        assert re.search(r"errexit\s+off", done.stdout)
+
+
+def test_a_folder_of_scripts_elsewhere_is_not_entered(tmp_path):
+    (tmp_path / "elsewhere" / "scripts").mkdir(parents=True)
+    said = set_up(tmp_path, BASIC, CDPATH=f"{tmp_path}/elsewhere:.")
+    assert "needed and not found" in said and len(said.splitlines()) == 1
+
+
+def test_a_compiler_may_be_called_by_another_program(tmp_path):
+    said = set_up(tmp_path, BASIC | PYTHON | MAKE | {"ccache": "", "cc": ""} | FLOCK, CXX="ccache g++")
+    assert "needed and not found" not in said
+
+
+PIP = 'case "$*" in *install*) echo "$PIP_USER$PIP_REQUIRE_VIRTUALENV$PIP_PREFIX" >&2; exit 1;; esac'
+
+
+def test_the_set_up_does_not_follow_settings_for_other_environments(tmp_path):
+    settings = {"PIP_USER": "1", "PIP_REQUIRE_VIRTUALENV": "1", "PIP_PREFIX": "/nowhere"}
+    said = set_up(tmp_path, BASIC | COMPILERS | MAKE | FLOCK | {"python3.11": PIP}, **settings)
+    assert "\n00\n" in said and "/nowhere" not in said
+    uv = tmp_path / ".tools" / "bin" / "uv"
+    uv.parent.mkdir(parents=True)
+    uv.write_text(f'#!{shutil.which("sh")}\necho "in: $UV_PROJECT_ENVIRONMENT"; umask; exit 2\n')
+    uv.chmod(0o755)
+    command = ["bash", "-c", "umask 077; scripts/run"]
+    env = {"PATH": str(tmp_path / "bin"), "UV_PROJECT_ENVIRONMENT": "/nowhere"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.stdout == "in: \n0022\n"
 
 
 def test_the_repository_stays_small():

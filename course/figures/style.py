@@ -7,6 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+plt.rcdefaults()  # not those of a user's matplotlibrc, such as texts that LaTeX sets
+
 # Okabe and Ito's palette, which colour-blind readers can distinguish too.
 RANK_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
 GREY = "#6b7280"

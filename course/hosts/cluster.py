@@ -15,6 +15,7 @@ import psutil
 
 from course import launch
 from course.hosts.layout import HEAD, NAME, PROGRAMS, SCRATCH, SHARED
+from course.internal import proxies
 from course.internal.following import follow
 from course.internal.reaper import Reaped
 from course.steps import ROOT
@@ -44,7 +45,7 @@ class Cluster:
         self._settings = {"slots": slots, "rate": rate, "disk": disk}
         self.slots = slots
         self.hosts = list(slots)
-        self.variables = launch.environment(sum(slots.values()))
+        self.variables = proxies.without(launch.environment(sum(slots.values())))
         self.variables |= {"PATH": f"{PROGRAMS}{os.pathsep}{self.variables['PATH']}", "TMPDIR": str(SCRATCH)}
         self._first: dict[str, int] = {}  # name -> first process of a host that is up
 

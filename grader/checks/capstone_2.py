@@ -4,11 +4,12 @@ It has the checks of the first capstone, and those of step 10: checkpoints, and 
 one. One of the trainings that have to reach the accuracy of one process ends after an epoch, and is started again.
 """
 
+import dataclasses
+
 from msgspec.structs import replace
 
 from grader.checks import capstone_1, learning, production
 from grader.checks.horovod import epochs, fashion_mnist
-from grader.checks.horovod.fashion_mnist import TrainingSize
 from grader.checks.horovod.ranks import initialised
 from grader.checks.part import Part
 from grader.checks.production import imagenet_resnet50, resume
@@ -20,9 +21,7 @@ part = Part("fashion_trainer.py", HorovodFacts)
 FOLDERS = Folders(IMAGES, "kept", LOGS)
 
 # Checkpoints of the first trainings are looked at, and resumed from, as in step 10.
-COUNTED = TrainingSize(
-    fashion_mnist.COUNTED.train_batches, fashion_mnist.COUNTED.test_batches, imagenet_resnet50.EPOCHS
-)
+COUNTED = dataclasses.replace(fashion_mnist.COUNTED, epochs=imagenet_resnet50.EPOCHS)
 
 LEARNED = capstone_1.LEARNED_SIZE + flags(rate=0.004, target=2, log_dir=LOGS)
 arguments = fashion_mnist.arguments(hidden=4, log_dir=LOGS)

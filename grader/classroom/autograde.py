@@ -14,7 +14,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 
 from grader import checks
-from grader.classroom import release, verdicts
+from grader.classroom import release, verdicts, written_answers
 from grader.report import html as report_html
 from grader.terms.report import Report
 
@@ -25,17 +25,13 @@ class Rebuild(NbGraderPreprocessor):
     """First of all: the released lesson in place of the submitted one, with the answers of the learner."""
 
     def preprocess(self, nb, resources):
-        """Take answers by their cells' ids, remarks of intake, and nothing else."""
+        """Take the answer, the remarks of intake, and nothing else."""
         named = resources["nbgrader"]
         step = release.step_of(named["assignment"])
         forget_scores(named["db_url"], named["assignment"], named["student"])
         lesson = release.lesson(step)
-        answers = {_grade_id(cell): cell.source for cell in reversed(nb.cells) if _grade_id(cell)}
-        for cell in lesson.cells:
-            if cell.metadata.get("nbgrader", {}).get("solution"):
-                answer = answers.get(cell.metadata.nbgrader.grade_id, "")
-                blank = ("", cell.source.strip(), "YOUR ANSWER HERE")
-                cell.source = "YOUR ANSWER HERE" if answer.strip() in blank else as_text(_cut(answer))
+        answer = written_answers.in_cells(nb.cells, step)
+        written_answers.cell_of(lesson).source = as_text(_cut(answer)) if answer else "YOUR ANSWER HERE"
         for cell in nb.cells:
             if cell.metadata.get("remarks"):
                 lesson.cells.insert(0, nbformat.v4.new_markdown_cell(as_text(cell.source)))
@@ -45,12 +41,6 @@ class Rebuild(NbGraderPreprocessor):
 def _cut(answer: str) -> str:
     rest = len(answer) - ANSWER
     return f"{answer[:ANSWER]}\n[{rest} characters more are not shown here]" if rest > 0 else answer
-
-
-def _grade_id(cell: NotebookNode) -> str | None:
-    named = cell.metadata.get("nbgrader")
-    found = named.get("grade_id") if isinstance(named, dict) else None
-    return found if isinstance(found, str) else None
 
 
 def as_text(source: str) -> str:

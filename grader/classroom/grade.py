@@ -26,7 +26,8 @@ from sqlalchemy.exc import SAWarning
 
 from course import steps
 from course.steps import Step
-from grader.classroom import autograde, intake, verdicts
+from grader.classroom import autograde, downloads, submission, verdicts
+from grader.classroom.learners import LEARNER
 from grader.sandbox import policy
 
 WIDTH = 40  # of the longest bar of the chart, in characters
@@ -43,7 +44,7 @@ class Class:
         self.record = self.root / "verdicts" / f"graded-{step.name}.json"
         self.students = []
         for folder in sorted((self.root / self.coursedir.submitted_directory).glob("*")):
-            named = folder.name in students if students else intake.LEARNER.fullmatch(folder.name)
+            named = folder.name in students if students else LEARNER.fullmatch(folder.name)
             if named and not folder.is_symlink() and os.path.lexists(folder / step.name):
                 self.students.append(folder.name)
 
@@ -147,7 +148,7 @@ def _api(db: str | None, course_dir: str | None) -> NbGraderAPI:
 
 
 def _clean(group: Class, student: str, console: Console) -> None:
-    for remark in intake.clean(group.folder(student), group.step, group.root / "set_aside" / student):
+    for remark in submission.clean(group.folder(student), group.step, group.root / "set_aside" / student):
         console.print(f"{student}: {remark}", style="yellow", markup=False)
 
 
@@ -243,9 +244,22 @@ def _summarise(group: Class, failed: dict[str, str], console: Console) -> None:
         for name, count in missed.most_common():
             bar = "█" * max(1, round(WIDTH * count / len(reports)))
             console.print(f"{bar} {count}  {name}", soft_wrap=True)
+    _list_missing(group, console)
     remarked = sum(bool(report["remarks"]) for report in reports.values())
     if remarked:
         console.print(f"\n{remarked} of {len(reports)} have remarks, which change no points.")
+
+
+def _list_missing(group: Class, console: Console) -> None:
+    """Print who is in the roster and handed nothing in, and what zip_collect did not take."""
+    with Gradebook(group.coursedir.db_url, group.coursedir.course_id) as gradebook:
+        roster = (student.id for student in gradebook.students)
+        missing = sorted(learner for learner in roster if not os.path.lexists(group.folder(learner)))
+    if missing:
+        console.print(f"\nHanded in nothing: {', '.join(missing)}", markup=False, soft_wrap=True)
+    report = group.root / "downloaded" / group.step.name / downloads.REPORT
+    if report.is_file():
+        console.print(f"\n{report.read_text()}", markup=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

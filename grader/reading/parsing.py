@@ -1,6 +1,7 @@
 """Read a script without running it: whether it parses, and where things are in it."""
 
 import ast
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,13 +93,22 @@ def load(path: Path) -> str:
         NoScriptError: it is no script.
     """
     try:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise UnreadableError("it is not a regular file")
         with path.open("rb") as file:
             raw = file.read(LARGEST + 1)
     except OSError as error:
         raise UnreadableError(error.strerror or error) from None
+    if raw.lstrip()[:1] == b"{" and b'"cell_type"' in raw:
+        raise NoScriptError(
+            "The file is a notebook, not a script. Hand in the script that the notebook puts next to it."
+        )
     if len(raw) > LARGEST:
         raise NoScriptError(f"The file is larger than {LARGEST // 1000} kB. A script is not.")
     if b"\0" in raw:
+        encoding = json.detect_encoding(raw)
+        if "".join(raw.decode(encoding, errors="ignore").split()).isprintable():
+            raise NoScriptError(f"The file is text in {encoding.upper()}, which nothing runs. Save it as UTF-8.")
         raise NoScriptError("The file is binary, not a script.")
     try:
         text = raw.decode("utf-8-sig")

@@ -42,6 +42,8 @@ def read(file: str | Path, step: int) -> Head | None:
         step: that it is judged for.
     """
     path = Path(file)
+    if not path.is_file():
+        return None
     try:
         saved, text = path.stat().st_mtime, path.read_bytes().decode(errors="replace")
     except (OSError, ValueError):

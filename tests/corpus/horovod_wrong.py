@@ -289,6 +289,7 @@ _STEP_4 = (
     wrong(4, "sum of gradients at step 4", fails=3)((WRAP, "opt = hvd.DistributedOptimizer(opt, op=hvd.Sum)\n")),
 )
 
+_PART = "{0}_train[hvd.rank() * len({0}_train) // hvd.size() : (hvd.rank() + 1) * len({0}_train) // hvd.size()]"
 _UNSHARED = "steps_per_epoch=len(train_iter),"
 
 _STEP_5 = (
@@ -322,6 +323,17 @@ _STEP_5 = (
     wrong(5, "divided by the rank and one")((TRAIN, "steps_per_epoch=len(train_iter) // (hvd.rank() + 1),")),
     wrong(5, "what is left over to the first ranks", check="training_steps")(
         (TRAIN, f"{TRAIN[:-1]} + (hvd.rank() < len(train_iter) % hvd.size()),")
+    ),
+    *(
+        wrong(number, f"shares of the images by rank, {how}", fails=5, check="training_steps", in_ci=number == 6)(
+            (FLOW, FLOW.replace("x_train, y_train", f"{share.format('x')}, {share.format('y')}")),
+            (TRAIN, "steps_per_epoch=len(train_iter),"),
+        )
+        for number, how, share in (
+            (5, "in turn", "{}_train[hvd.rank() :: hvd.size()]"),
+            (6, "in turn", "{}_train[hvd.rank() :: hvd.size()]"),
+            (6, "one after the other", _PART),
+        )
     ),
     wrong(5, "batches of all ranks on each")(
         (FLOW, f"{FLOW[:-2]} * hvd.size())\n"),

@@ -23,15 +23,35 @@ def test_the_index_lists_what_the_readme_lists_with_a_link_to_each_lesson():
     assert lessons == [step.number for step in STEPS if not step.is_capstone]
 
 
-def test_the_last_check_of_each_step_is_shown(tmp_path):
-    file = tmp_path / "progress.json"
-    progress.keep(3, "failed", 20, 30, file)
-    progress.keep(4, "passed", 40, 40, file)
-    progress.keep(3, "passed", 30, 30, file)
-    rows = progress.Overview(file)._repr_markdown_().splitlines()[2:]
+def shown(file):
+    """Return the map's rows."""
+    return progress.Overview(file)._repr_markdown_().splitlines()[2:]
+
+
+def test_the_best_check_of_each_step_is_shown(tmp_path):
+    file, script = tmp_path / "progress.json", tmp_path / "step_03" / "fashion_mnist.py"
+    script.parent.mkdir()
+    script.write_text("right")
+    progress.keep(3, "failed", 20, 30, script, file)
+    assert "not yet, 20 of 30 points" in shown(file)[3]
+    progress.keep(4, "passed", 40, 40, script, file)
+    progress.keep(3, "passed", 30, 30, script, file)
+    rows = shown(file)
     assert len(rows) == len(STEPS) and "no exercise" in rows[0]
     assert "✓ passed, 30 of 30 points" in rows[3] and "✓ passed, 40 of 40" in rows[4] and rows[5].endswith("|  |")
-    assert [path.name for path in tmp_path.iterdir()] == ["progress.json"]
+    progress.keep(3, "not_graded", 0, 30, script, file)
+    progress.keep(3, "failed", 0, 30, script, file)
+    assert shown(file) == rows
+    script.write_text("changed")
+    assert "✓ passed, 30 of 30 points" in shown(file)[3] and "has changed since" in shown(file)[3]
+    progress.keep(3, "passed", 30, 30, script, file)
+    assert shown(file)[3] == rows[3]
+    assert {path.name for path in tmp_path.iterdir()} == {"progress.json", "step_03"}
+
+
+def test_what_an_earlier_version_kept_is_read(tmp_path):
+    (tmp_path / "progress.json").write_text('{"1": ["passed", 10.0, 10.0, "28 November 2026, 10:00"]}')
+    assert "✓ passed, 10 of 10 points" in shown(tmp_path / "progress.json")[1]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\x00", '{"1": 5}'])
@@ -39,7 +59,7 @@ def test_a_damaged_file_is_as_good_as_none(text, tmp_path):
     file = tmp_path / "progress.json"
     file.write_text(text)
     assert "points" not in progress.Overview(file)._repr_markdown_()
-    progress.keep(1, "failed", 3, 10, file)
+    progress.keep(1, "failed", 3, 10, file, file)
     assert "not yet, 3 of 10 points" in progress.Overview(file)._repr_markdown_()
 
 

@@ -117,13 +117,33 @@ def step(request):
     return request.param
 
 
+def settings(folder):
+    """Make a user's settings that are not for this course, and return the environment variables with them."""
+    home, other, jupyter = folder / "home", folder / "other" / "course", folder / "jupyter" / "kernels" / "python3"
+    temporary = folder / "scratch" / "job.12345678.frontend.cluster.example" / "first-name.last-name"
+    for made in (home / ".keras", home / ".config" / "matplotlib", other, jupyter, temporary):
+        made.mkdir(parents=True)
+    (home / ".keras" / "keras.json").write_text('{"image_data_format": "channels_first"}')
+    (home / ".config" / "matplotlib" / "matplotlibrc").write_text("text.usetex: True\n")
+    (other / "__init__.py").write_text("raise ImportError('another package of this name')\n")
+    kernel = {"argv": ["/nowhere/python", "-f", "{connection_file}"], "display_name": "Python 3", "language": "python"}
+    (jupyter / "kernel.json").write_text(json.dumps(kernel))
+    return {
+        "HOME": str(home),
+        "PYTHONPATH": str(other.parent),
+        "JUPYTER_PATH": str(folder / "jupyter"),
+        "TMPDIR": str(temporary),
+        "CDPATH": f".:{ROOT}",
+    }
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Two runs of a fresh checkout's script at once, from another directory; in the checkout's path is a space.
 
     Each is of one lesson. The environment is that of the tests: to make another one would take minutes.
     """
-    folder = tmp_path_factory.mktemp("a course")
+    folder = tmp_path_factory.mktemp("ein Kurs für alle")
     checkout = Checkout(folder)
     for made in (".tools", ".venv"):
         (checkout.root / made).symlink_to(ROOT / made)

@@ -1,6 +1,7 @@
 """The judge, on real ranks in real sandboxes: what is right passes, what is wrong fails at the right place."""
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -112,6 +113,17 @@ def test_a_folder_without_anything_to_judge_is_an_error(number, says, tmp_path):
     (tmp_path / "fashion_mnist.py").touch()
     done = CliRunner().invoke(main, ["batch", "--step", number, str(tmp_path)])
     assert done.exit_code == 1 and says in done.output
+
+
+def test_a_batch_waits_for_no_pipe_and_judges_no_copies_of_an_editor(tmp_path):
+    os.mkfifo(tmp_path / "fashion_mnist.py")
+    for folder in (".ipynb_checkpoints", "__MACOSX"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "fashion_mnist.py").touch()
+    done = CliRunner().invoke(main, ["batch", "--step", "3", str(tmp_path)])
+    assert done.exit_code == 1 and "no script of step 3" in done.output
+    done = CliRunner().invoke(main, ["check", "--step", "3", str(tmp_path / "fashion_mnist.py")])
+    assert done.exit_code == 2 and "not a regular file" in done.output
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from course.internal import stalls
 from grader.checks import ending
-from grader.checks.horovod.fashion_mnist import COUNTED, QUICK, VAL_BATCH, WHOLE, part
+from grader.checks.horovod.fashion_mnist import COUNTED, QUICK, WHOLE, part
 from grader.checks.horovod.ranks import initialised
 from grader.checks.training import cut_short, trained
 from grader.reading.parsing import Source
@@ -69,7 +69,7 @@ def _unequal_steps(ranks: list[HorovodRank]) -> Finding | None:
 
 def _training(rank: HorovodRank, number: int, epoch: Epoch, size: int) -> Finding | None:
     """Whether an epoch was as long as a share of one pass over the training set."""
-    least, most = _share(COUNTED.train_batches, size)
+    least, most = COUNTED.train_images // (BATCH * size), _share(COUNTED.train_batches, size)[1]
     planned, ended = rank.facts.fits[0].steps_per_epoch, _ended_in(rank, number)
     if ended and epoch.steps < least and planned is None:
         return cut_short(rank)
@@ -97,7 +97,7 @@ def _same_images(runs: HorovodRuns, source: Source) -> Finding | None:
         shares = [rank.facts.fits[0].epochs[0].images for rank in ranks]
         if all(shares):
             same[ranks[0].cluster] = _different([image for share in shares for image in share])
-            if same[ranks[0].cluster] > _share(COUNTED.train_batches * BATCH, len(ranks))[1]:
+            if same[ranks[0].cluster] > _share(COUNTED.train_images, len(ranks))[1]:
                 return None
     for cluster, number in same.items():
         return Finding(
@@ -158,7 +158,7 @@ def _validation(rank: HorovodRank, number: int, epoch: Epoch, size: int, passes:
 def _validation_images(ranks: list[HorovodRank], source: Source) -> Finding | None:
     """Whether the ranks together validate on about the whole test set, and not on a part of it again and again."""
     images = [image for rank in ranks for image in rank.facts.fits[0].epochs[0].validation_images]
-    test_set = COUNTED.test_batches * VAL_BATCH
+    test_set = COUNTED.test_images
     if len(images) < test_set or _different(images) >= FULL * test_set:
         return None
     return Finding(

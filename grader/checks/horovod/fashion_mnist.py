@@ -24,11 +24,21 @@ ONE_BLOCK, NO_BLOCKS = 10, 4
 
 @dataclass(frozen=True)
 class TrainingSize:
-    """How much a script trains: batches of the training and of the test set, and epochs on one of the clusters."""
+    """How much a script trains: on images of the training and of the test set, and epochs on one of the clusters."""
 
-    train_batches: int
-    test_batches: int
+    train_images: int
+    test_images: int
     epochs: int
+
+    @property
+    def train_batches(self) -> int:
+        """The batches of one pass over the training set; the last one may be smaller."""
+        return -(-self.train_images // BATCH)
+
+    @property
+    def test_batches(self) -> int:
+        """Those of the test set."""
+        return -(-self.test_images // VAL_BATCH)
 
     def clusters(self, whole: "Arguments", quick: "Arguments") -> tuple[AnyCluster, ...]:
         """Return the clusters, with a program's arguments for this.
@@ -52,8 +62,8 @@ def arguments(**own: object) -> Arguments:
         **own,
         batch_size=BATCH,
         val_batch_size=VAL_BATCH,
-        train_samples=BATCH * size.train_batches,
-        test_samples=VAL_BATCH * size.test_batches,
+        train_samples=size.train_images,
+        test_samples=size.test_images,
         epochs=epochs,
     )
 
@@ -61,8 +71,9 @@ def arguments(**own: object) -> Arguments:
 WHOLE, QUICK = (arguments(depth=depth, widen_factor=1) for depth in (ONE_BLOCK, NO_BLOCKS))
 
 # Each batch takes its time, and a share for three ranks is something.
-FEW = TrainingSize(4, 3, 2)
+FEW = TrainingSize(4 * BATCH, 3 * VAL_BATCH, 2)
 # Where batches are counted: however a share is rounded, one for two ranks is none for three, one of the training set is
-# none of the test set, also not of several passes, and one of a share is still something. More epochs than ranks, so
-# that data that end after one pass show.
-COUNTED = TrainingSize(8, 6, 3)
+# none of the test set, also not of several passes, and one of a share is still something. Every second image is another
+# number of batches for each of two ranks: ranks that share out images, and not batches, then take different numbers of
+# steps. More epochs than ranks, so that data that end after one pass show.
+COUNTED = TrainingSize(8 * BATCH + 1, 6 * VAL_BATCH, 3)

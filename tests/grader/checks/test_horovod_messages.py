@@ -262,7 +262,7 @@ def test_an_average_that_one_rank_lacks_is_step_6_s():
 
 @pytest.mark.parametrize(("each", "found"), [(36, False), (30, False), (4, True)])
 def test_ranks_that_validate_on_a_few_images_again_and_again(each, found):
-    test_set = [f"{number / 48:.4f}" for number in range(COUNTED.test_batches * VAL_BATCH)]
+    test_set = [f"{number / 48:.4f}" for number in range(COUNTED.test_images)]
     shown = [epoch(steps) for steps in (4, 4)]
     for number, one in enumerate(shown):
         own = test_set[-each:] if number else test_set[:each]

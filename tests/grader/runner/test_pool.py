@@ -22,6 +22,7 @@ from grader.runner.pool import NoVerdictError, OverrunError, Pool
 from grader.sandbox import policy
 from grader.terms.clusters import Fresh, TaskSpec
 from grader.terms.job import Answer, Extended, Result, TurnBegan
+from tests.conftest import listen_to_interrupts
 
 pytestmark = pytest.mark.slow
 
@@ -246,3 +247,32 @@ def test_memory_that_processes_share_counts(pool):
     script = "import mmap, os, time\nheld = mmap.mmap(-1, 2**30)\nfor _ in range(5):\n    os.fork()\n"
     script += "for start in range(0, len(held), 4096):\n    held[start] = 1\ntime.sleep(600)"
     assert results(pool, script, CLUSTERS[:1])["one-host"][0].ended_for == "memory"
+
+
+INTERRUPTED = """
+import os, signal
+from course.steps import get
+from grader.judge import judge
+from grader.runner.pool import Pool
+script = get(2).solution
+with Pool() as pool:
+    stopped = judge(script, 2, pool, begins=lambda cluster: os.killpg(0, signal.SIGINT))
+    print(stopped.status, stopped.first_failure.message)
+    print(judge(script, 2, pool).status)
+"""
+
+
+@pytest.mark.slow
+def test_a_check_works_after_one_that_was_interrupted(leftovers):
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        preexec_fn=listen_to_interrupts,
+    )
+    first, second = done.stdout.splitlines()
+    assert first.startswith("not_graded Interrupted") and second == "passed" and done.stderr == ""
+    assert leftovers() == []

@@ -23,6 +23,7 @@ from grader.terms.report import Outcome, Report, Status
 from grader.terms.runs import Rank, Runs
 
 AGAIN = "Please run the check again."
+VOID = "Not checked: the weights of a rank are NaN."
 UNFINISHED = "Correct as far as the program runs. Points are awarded once it runs to completion."
 
 
@@ -121,6 +122,8 @@ def _compare(
     ended = part.ended(runs, report.step, seconds, source.text)
     if ended.status == "failed":  # no step is done that breaks the program
         outcomes = [_unfinished(outcome) if outcome.step == report.step else outcome for outcome in outcomes]
+    if ending.diverged(runs) and any(each.status == "failed" and each.step == report.step for each in outcomes):
+        outcomes = [each if each.step == report.step else _void(each) for each in outcomes]
     report.checks = [*outcomes, ended] if explained else [ended, *outcomes]
     statuses = {outcome.status for outcome in report.checks}
     status: Status = "failed" if "failed" in statuses else "passed" if statuses == {"passed"} else "needs_review"
@@ -130,6 +133,11 @@ def _compare(
 def _unfinished(outcome: Outcome) -> Outcome:
     """Return an outcome without the points of one that passed."""
     return replace(outcome, status="skipped", points=0, message=UNFINISHED) if outcome.status == "passed" else outcome
+
+
+def _void(outcome: Outcome) -> Outcome:
+    """Return an outcome without a failure: it is that of the step at which the weights became NaN."""
+    return replace(outcome, status="skipped", message=VOID) if outcome.status == "failed" else outcome
 
 
 def _fail(report: Report, part: Part[Any], why: str, line: int | None = None) -> None:

@@ -1,5 +1,6 @@
 """The check that a program runs to its end on every rank, which every judgement has."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,7 +42,23 @@ def judge(runs: Runs[Any], step: int, seconds: float, script: str = "") -> Outco
         blamed = _step(rank, step, script)
         if found := _failure(rank, group, limit, f" in a line of step {blamed}" if blamed else ""):
             return outcome("failed", blamed or step, found.message + _traceback(rank), found.line)
+    if found := diverged(runs):
+        return outcome("failed", step, found.message)
     return outcome("passed", step, "Correct.")
+
+
+def diverged(runs: Runs[Any]) -> Finding | None:
+    """Say on which rank and after which step weights are NaN, which makes all comparisons with them void."""
+    for rank in runs.all_ranks():
+        for fit in getattr(rank.facts, "fits", ()):
+            for number, batch in enumerate(getattr(fit, "batches", ()), 1):
+                if not all(map(math.isfinite, batch.updated)):
+                    return Finding(
+                        seen=f"{rank.where}: after step {number}, at a learning rate of {batch.rate:g}, weights are NaN",
+                        expected="numbers",
+                        hint="Look at all that sets the learning rate or scales the loss: which value is too large?",
+                    )
+    return None
 
 
 def unfinished(ranks: Sequence[Rank[Any]]) -> Finding | None:

@@ -523,6 +523,9 @@ _WRONG_11 = (
     ),
     wrong(11, "scaled by the ranks of a host")((FULL_RATE, "full_lr = args.base_lr * hvd.local_size()\n")),
     wrong(11, "scaled by the hosts")((FULL_RATE, "full_lr = args.base_lr * hvd.cross_size()\n")),
+    wrong(11, "the warm-up's arguments swapped, so that weights become NaN", fails=0)(
+        ("Callback(full_lr, args.warmup_epochs,", "Callback(args.warmup_epochs, full_lr,")
+    ),
     wrong(11, "scaled by two")((FULL_RATE, "full_lr = args.base_lr * 2\n")),
     wrong(11, "scaled by the square root")((FULL_RATE, "full_lr = args.base_lr * math.sqrt(hvd.size())\n")),
     wrong(11, "scaled twice")((FULL_RATE, f"args.base_lr *= hvd.size()\n{FULL_RATE}")),

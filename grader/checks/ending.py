@@ -54,7 +54,7 @@ def diverged(runs: Runs[Any]) -> Finding | None:
             for number, batch in enumerate(getattr(fit, "batches", ()), 1):
                 if not all(map(math.isfinite, batch.updated)):
                     return Finding(
-                        seen=f"{rank.where}: after step {number}, at a learning rate of {batch.rate:g}, weights are NaN",
+                        seen=f"{rank.where}: weights are NaN after step {number}, at a learning rate of {batch.rate:g}",
                         expected="numbers",
                         hint="Look at all that sets the learning rate or scales the loss: which value is too large?",
                     )
@@ -116,9 +116,11 @@ def _failure(rank: Rank[Any], group: Sequence[Rank[Any]], limit: str, where: str
     elif not rank.exit and (rank.facts.fits or getattr(rank.facts, "evaluations", [])):
         return None
     elif not rank.exit:
-        evaluator = rank.name.startswith("Evaluator")
-        seen = f"{rank.where} ends without {'evaluating a checkpoint' if evaluator else 'training'}"
-        expected = "it evaluates each one that is saved" if evaluator else "it trains a model"
+        if rank.name.startswith("Evaluator"):
+            work, expected = "evaluating a checkpoint", "it evaluates each one that is saved"
+        else:
+            work, expected = "training", "it trains a model with model.fit: the judge follows no other training"
+        seen = f"{rank.where} ends without {work}"
     return Finding(seen=seen, expected=expected, hint=hint, line=rank.error_line)
 
 

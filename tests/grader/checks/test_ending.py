@@ -134,7 +134,7 @@ def test_a_crash_in_a_line_of_the_first_program_belongs_to_the_step_in_work():
         ({"exit": -11}, "was killed by signal 11"),
         ({"exit": 3}, "ends with exit status 3"),
         ({"exit": 3, "reported": False}, "ends with exit status 3, and leaves no report"),
-        ({"facts": HorovodFacts()}, "ends without training. Expected: it trains a model."),
+        ({"facts": HorovodFacts()}, "ends without training. Expected: it trains a model with model.fit"),
     ],
 )
 def test_each_way_to_end_is_named_with_the_rank(seen, message):

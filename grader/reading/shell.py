@@ -3,7 +3,7 @@
 import ast
 import re
 
-from grader.reading.parsing import Source
+from grader.reading.parsing import NoScriptError, Source
 
 
 class ShellSource(Source):
@@ -21,5 +21,16 @@ class ShellSource(Source):
 
 
 def read(text: str) -> Source:
-    """Return a script to find lines in. It runs on hosts in a sandbox only, so nothing in it is unexpected."""
+    """Return a script to find lines in. It runs on hosts in a sandbox only, so nothing in it is unexpected.
+
+    Raises:
+        NoScriptError: Linux does not start it, since its lines end as on Windows.
+    """
+    if "\r\n" in text:
+        line = text[: text.index("\r\n")].count("\n") + 1
+        raise NoScriptError(
+            "The file has Windows line ends (CR LF), and Linux looks for a program 'bash\\r'. Expected: line ends of "
+            "Linux (LF). Choose LF in your editor, or run: sed -i 's/\\r$//' FILE",
+            line,
+        )
     return ShellSource(text, ast.Module([], []))

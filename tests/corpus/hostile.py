@@ -52,6 +52,12 @@ UNREADABLE = (
     Hostile("UTF-16", SOLUTION.encode("utf-16"), "UTF-16, which nothing runs"),
     Hostile("UTF-16 without a mark", SOLUTION.encode("utf-16-le"), "UTF-16-LE"),
     Hostile("a notebook", get(3).notebook.read_text(), "is a notebook"),
+    Hostile(
+        "Windows line ends",
+        get(18).solution.read_text().replace("\n", "\r\n"),
+        r"Windows line ends.* line 1\b",
+        step=18,
+    ),
     Hostile("latin-1", SOLUTION.replace("Train", "Tr\xe4in", 1).encode("latin-1"), r"not UTF-8 text: see line 1\b"),
     Hostile("huge", "#" * 1_000_000, "larger than"),
     Hostile("deep", "(" * 5000 + ")" * 5000, "not valid Python"),

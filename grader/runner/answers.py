@@ -80,7 +80,9 @@ def _describe(rank: Rank[Facts], error: Error) -> None:
     """Put a rank's error into words."""
     rank.error_kind, rank.error_line = error.kind, error.line
     if error.kind == ARGUMENTS:
-        rank.error = f"the program's arguments are not accepted any more: {error.message}"
+        rank.error = (
+            f"it does not accept the arguments of this step's program; is it another step's file? {error.message}"
+        )
     elif error.kind != "SystemExit":
         rank.error = f"{error.kind}: {_steady(error.message)}"
     elif re.fullmatch(r"\d*", error.message):

@@ -64,7 +64,10 @@ def lab(instructor: bool, arguments: tuple[str, ...]) -> None:
         os.environ["JUPYTER_CONFIG_PATH"] = f"{hiding}{os.pathsep}{others}" if others else str(hiding)
     os.chdir(steps.ROOT)  # not the lessons' folder: nbgrader's pages need the class's other folders
     opened = "--LabApp.default_url=/lab/tree/notebooks/index.ipynb"
-    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, *_as_root(arguments)])
+    # Else, a user's .bashrc or /etc/profile would put another Python before the course's.
+    shell = ["bash", "--rcfile", str(steps.ROOT / "scripts" / "terminal.bashrc")]
+    terminals = f"--ServerApp.terminado_settings={ {'shell_command': shell} }"
+    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, terminals, *_as_root(arguments)])
 
 
 def _prepare(np: int) -> None:

@@ -155,6 +155,17 @@ def test_the_set_up_does_not_follow_settings_for_other_environments(tmp_path):
     assert done.stdout == "in: \n0022\n"
 
 
+def test_a_terminal_of_jupyterlab_has_the_course_s_python_whatever_the_user_s_settings_are(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").write_text("#!/bin/sh\necho another Python\n")
+    (tmp_path / "bin" / "python").chmod(0o755)
+    (tmp_path / ".bashrc").write_text(f"PATH={tmp_path}/bin:$PATH\nalias hello='echo hello'\n")
+    command = ["bash", "--rcfile", ROOT / "scripts" / "terminal.bashrc", "-ic", "command -v python; alias hello"]
+    environment = {"HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, start_new_session=True)
+    assert done.stdout.splitlines() == [f"{ROOT}/.venv/bin/python", "alias hello='echo hello'"], done.stderr
+
+
 def test_the_repository_stays_small():
     assert sum(path.stat().st_size for path in TRACKED) < 12e6
 

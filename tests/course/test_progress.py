@@ -83,7 +83,7 @@ def test_root_opens_the_lessons_in_a_container_or_on_purpose(user, marks, given,
     if passed is None:
         assert said.exit_code == 1 and "You are root" in said.output and started == []
     else:
-        assert started[0][5:] == passed
+        assert started[0][6:] == passed
 
 
 @pytest.mark.slow

@@ -130,7 +130,7 @@ def test_somebody_else_s_name_is_not_taken(tmp_path):
 
 
 def test_a_submission_put_in_place_by_hand_is_looked_through_too(tmp_path):
-    from grader.classroom import intake
+    from grader.classroom import submission
 
     aim = Aim(tmp_path, tmp_path, 0, tmp_path)
     lesson = json.loads((ROOT / "notebooks" / STEP.name / f"{STEP.name}.ipynb").read_text())
@@ -142,6 +142,6 @@ def test_a_submission_put_in_place_by_hand_is_looked_through_too(tmp_path):
         (folder / STEP.script).write_text(HONEST)
         (folder / f"{STEP.name}.ipynb").write_text(json.dumps(copy.deepcopy(lesson)))
         attack.hand_in(folder, aim)
-        intake.clean(folder, STEP, tmp_path / "originals" / attack.name)
-        assert intake.is_clean(folder, STEP), attack.name
+        submission.clean(folder, STEP, tmp_path / "originals" / attack.name)
+        assert submission.is_clean(folder, STEP), attack.name
         assert (folder / STEP.script).exists() == (attack.outcome == "judged"), attack.name

@@ -18,8 +18,7 @@ BLANK = "", "YOUR ANSWER HERE"
 UNREADABLE = "[The notebook could not be read, and no answer was found in it. Look at the file that was handed in.]"
 MISSING = "[The cell for the answer is not in the notebook, and no other text was found.]"
 RAW = 5000  # characters shown of a notebook of which the parts are not clear
-# One side of a conflict, and the other one; between them may be the version before both.
-CONFLICT = re.compile(r"^<{7}.*?\n(.*?)(?:^\|{7}.*?\n.*?)?^={7}.*?\n(.*?)^>{7}[^\n]*\n?", re.MULTILINE | re.DOTALL)
+PARSED = 20 * 2**20  # bytes of a file that is read as JSON: what a larger one holds could take all memory
 
 
 def cell_of(lesson: NotebookNode) -> NotebookNode:
@@ -30,12 +29,33 @@ def cell_of(lesson: NotebookNode) -> NotebookNode:
 def in_file(content: bytes, step: Step) -> str:
     """Return the answer in a notebook's file, whatever state the file is in; never blank if the file is unreadable."""
     text = content.decode(json.detect_encoding(content), errors="replace")
-    sides = dict.fromkeys(CONFLICT.sub(side, text) for side in (r"\1", r"\2"))
+    if len(content) > PARSED:
+        return _near_its_name(text, step) or UNREADABLE
     try:
-        found = dict.fromkeys(in_cells(_cells(json.loads(side)), step) for side in sides)
+        found = dict.fromkeys(in_cells(_cells(json.loads(side)), step) for side in _sides(text))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return _near_its_name(text, step) or UNREADABLE
     return "\n\n".join(answer for answer in found if answer)
+
+
+def _sides(text: str) -> list[str]:
+    """Return both sides of a file with git's merge markers; one, if there are none or both are alike."""
+    sides: tuple[list[str], list[str]] = [], []
+    inside: tuple[list[str], ...] = sides
+    for line in text.splitlines(keepends=True):
+        match line[:7]:
+            case "<<<<<<<":
+                inside = sides[:1]
+            case "|||||||" if inside is not sides:  # the version before both
+                inside = ()
+            case "=======" if inside is not sides:
+                inside = sides[1:]
+            case ">>>>>>>":
+                inside = sides
+            case _:
+                for side in inside:
+                    side.append(line)
+    return list(dict.fromkeys("".join(side) for side in sides))
 
 
 def in_cells(cells: Iterable[dict[str, Any]], step: Step) -> str:

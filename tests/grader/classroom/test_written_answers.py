@@ -140,7 +140,12 @@ def test_all_that_a_merge_left_is_shown(conflict, tmp_path):
     assert "mine" in found and "theirs" in found
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"null", b'{"cells": 3}', b"\xff\xfe\x00", b"[" * 100_000])
+MARKS = b"<<<<<<< HEAD\n" * 50_000 + b"=======\n" * 50_000  # a search that goes back for each would not end
+
+
+@pytest.mark.parametrize(
+    "content", [MARKS, b"", b"PK\x03\x04", b"null", b'{"cells": 3}', b"\xff\xfe\x00", b"[" * 100_000]
+)
 def test_a_file_without_an_answer_is_shown_to_a_person(content, tmp_path):
     assert shown(content, tmp_path)
 

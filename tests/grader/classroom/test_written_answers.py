@@ -143,9 +143,18 @@ def test_all_that_a_merge_left_is_shown(conflict, tmp_path):
 MARKS = b"<<<<<<< HEAD\n" * 50_000 + b"=======\n" * 50_000  # a search that goes back for each would not end
 
 
-@pytest.mark.parametrize(
-    "content", [MARKS, b"", b"PK\x03\x04", b"null", b'{"cells": 3}', b"\xff\xfe\x00", b"[" * 100_000]
-)
+WITHOUT = {
+    "many marks": MARKS,
+    "empty": b"",
+    "a zip": b"PK\x03\x04",
+    "null": b"null",
+    "no list": b'{"cells": 3}',
+    "half a mark": b"\xff\xfe\x00",
+    "deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("content", WITHOUT.values(), ids=WITHOUT)
 def test_a_file_without_an_answer_is_shown_to_a_person(content, tmp_path):
     assert shown(content, tmp_path)
 

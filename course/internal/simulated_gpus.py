@@ -26,7 +26,8 @@ class Gpus:
         self.chosen: list[Any] | None = None  # those that the script made visible
         self.growing: set[str] = set()
         self.settled = False
-        self.noted: Callable[[], None] = lambda: None  # called when the script chooses GPUs
+        self.noted: Callable[[], None] = lambda: None  # called when the script chooses GPUs,
+        self.used: Callable[[], None] = lambda: None  # and when TensorFlow begins to use what is visible then
 
     def available(self) -> list[Any]:
         """Return the GPUs that CUDA_VISIBLE_DEVICES leaves, as it was when TensorFlow first asked."""
@@ -43,14 +44,24 @@ class Gpus:
 
     def settle(self) -> tuple[list[int], list[int]]:
         """Return the numbers of the visible GPUs and of those whose memory grows; from now on they are as they are."""
+        if not self.settled:
+            self.used()
         self.settled = True
         forced = os.environ.get("TF_FORCE_GPU_ALLOW_GROWTH") == "true"
         visible = [self.all.index(gpu) for gpu in self.visible()]
         return visible, [n for n, gpu in enumerate(self.all) if forced or gpu.name in self.growing]
 
-    def answer_tensorflow(self, noted: Callable[[], None]) -> None:
-        """Stand in for tf.config, under all its names; noted is called when the script chooses GPUs."""
-        self.noted = noted
+    def answer_tensorflow(
+        self, noted: Callable[[], None] = lambda: None, used: Callable[[], None] = lambda: None
+    ) -> None:
+        """Stand in for tf.config, under all its names.
+
+        Args:
+            noted: called when the script chooses GPUs.
+            used: called when TensorFlow begins to use what is visible, which nothing changes afterwards.
+        """
+        self.noted, self.used = noted, used
+        _before_first_use(used)
         listings = self.list_physical_devices, self.list_logical_devices, self.get_visible_devices
         for_script = (_for_script(own, real) for own, real in zip(listings, _real_listings, strict=True))
         both = (*for_script, self.set_visible_devices)
@@ -110,6 +121,18 @@ class Gpus:
         """Divide a device; a simulated GPU stays whole."""
         if device not in self.all:
             _real_divide(device, logical_devices)
+
+
+def _before_first_use(used: Callable[[], None]) -> None:
+    """Call a function when TensorFlow is about to use devices for the first time."""
+    ensure_initialized = context.Context.ensure_initialized
+
+    def watched(own: Any) -> None:
+        context.Context.ensure_initialized = ensure_initialized
+        used()
+        ensure_initialized(own)
+
+    context.Context.ensure_initialized = watched
 
 
 def _of_type(device_type: str | None, real: Callable[[str], list[Any]], gpus: list[Any]) -> list[Any]:

@@ -77,7 +77,7 @@ def _simulate_gpus(count: int) -> Callable[[], list[str]]:
     from course.internal.simulated_gpus import Gpus
 
     gpus = Gpus(count)
-    gpus.answer_tensorflow(lambda: None)
+    gpus.answer_tensorflow()
     return lambda: [f"GPU:{number} (simulated)" for number in gpus.settle()[0]]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from course.internal import stalls
 from grader.reading import edits
 from grader.terms.facts import ARGUMENTS, HorovodFacts
-from grader.terms.findings import Finding
+from grader.terms.findings import Finding, listed
 from grader.terms.report import Outcome, OutcomeStatus
 from grader.terms.runs import Rank, Runs
 
@@ -40,7 +40,7 @@ def judge(runs: Runs[Any], step: int, seconds: float, script: str = "") -> Outco
     limit = f"after {seconds:g} s of its own time ({TWICE})"
     for rank, group in sorted(ranks, key=lambda ended: is_aftermath(ended[0])):
         blamed = _step(rank, step, script)
-        if found := _failure(rank, group, limit, f" in a line of step {blamed}" if blamed else ""):
+        if found := _failure(rank, group, limit, f" in a line of step {blamed}" if blamed else "", script):
             return outcome("failed", blamed or step, found.message + _traceback(rank), found.line)
     if found := diverged(runs):
         return outcome("failed", step, found.message)
@@ -73,11 +73,18 @@ def _too_much(ranks: Sequence[Rank[Any]]) -> Finding | None:
     """Say which rank had to be ended for what it took of the machine."""
     for rank in ranks:
         if rank.ended_for == "output":
-            return Finding(seen=f"{rank.where} prints endlessly", expected="a few lines per epoch")
+            seen = f"{rank.where} prints endlessly"
+            return Finding(seen=seen, expected="a few lines per epoch", line=_line_reached(rank))
         if rank.ended_for == "memory":
             seen = f"{rank.where} was ended: the ranks together took too much memory"
             return Finding(seen=seen, expected="about as much as the solution takes")
     return None
+
+
+def _line_reached(rank: Rank[Any]) -> int | None:
+    """Return the line that a rank had reached when it was ended, if it could say so."""
+    line: int | None = getattr(rank.facts, "lines", {}).get("waiting")
+    return line
 
 
 def _step(rank: Rank[Any], step: int, script: str) -> int | None:
@@ -88,7 +95,9 @@ def _step(rank: Rank[Any], step: int, script: str) -> int | None:
     return edits.step_of(lines[rank.error_line - 1], step)
 
 
-def _failure(rank: Rank[Any], group: Sequence[Rank[Any]], limit: str, where: str = "") -> Finding | None:
+def _failure(
+    rank: Rank[Any], group: Sequence[Rank[Any]], limit: str, where: str = "", script: str = ""
+) -> Finding | None:
     """Say how a rank failed, if it did.
 
     Args:
@@ -96,18 +105,25 @@ def _failure(rank: Rank[Any], group: Sequence[Rank[Any]], limit: str, where: str
         group: all ranks of its cluster.
         limit: when a rank that does not end by itself was ended, in words.
         where: in which of the script's lines an error ended it, in words.
+        script: its text.
     """
     seen, expected, hint = f"{rank.where} ends with exit status {rank.exit}", TO_THE_END, ""
+    line = rank.error_line
     if rank.error and "task taken" in rank.causes:  # which of two processes was first is chance, so none is named
         seen = "Two processes do the same task of the cluster"
         expected = "each process has an index of its own, which TF_CONFIG gives"
     elif rank.ended_for == "others" or (rank.error and "shut down" in rank.causes):
         seen, expected = _waits_for_ended(rank, group), _together(rank)
+    elif rank.error and "late GPU" in rank.causes:
+        seen, expected = _late_gpu(rank, script), "the GPU is chosen before TensorFlow computes, as in a collective"
+    elif rank.error and "locked" in rank.causes:
+        seen, expected = f"{rank.where} fails: another rank writes the same file: {rank.error}", "one rank saves"
+        hint = "Look for ModelCheckpoint, and other lines that save, which all ranks of a host run."
     elif rank.error:
-        seen = f"{rank.where} fails{where}: {rank.error}"
+        seen, hint = f"{rank.where} fails{where}: {rank.error}", _validates_elsewhere(group)
     elif rank.ended_for:
         seen = f"{rank.where} does not end: it was ended {limit}"
-        hint = "Look for a loop that never ends, and for too many epochs."
+        hint, line = "Look for a loop that never ends, and for too many epochs.", _line_reached(rank)
     elif rank.exit < 0:
         seen = f"{rank.where} was killed by signal {-rank.exit}"
     elif not rank.reported:
@@ -121,7 +137,26 @@ def _failure(rank: Rank[Any], group: Sequence[Rank[Any]], limit: str, where: str
         else:
             work, expected = "training", "it trains a model with model.fit: the judge follows no other training"
         seen = f"{rank.where} ends without {work}"
-    return Finding(seen=seen, expected=expected, hint=hint, line=rank.error_line)
+    return Finding(seen=seen, expected=expected, hint=hint, line=line)
+
+
+def _late_gpu(rank: Rank[Any], script: str) -> str:
+    """Say on which line TensorFlow began to use what a rank could see before it chose its GPU."""
+    lines, used = script.splitlines(), getattr(rank.facts, "lines", {}).get("devices used", 0)
+    at = f", on line {used}: {lines[used - 1].strip()}" if 0 < used <= len(lines) else ""
+    return f"{rank.where} chooses its GPU after TensorFlow has begun to use all that it can see{at}"
+
+
+def _validates_elsewhere(group: Sequence[Rank[Any]]) -> str:
+    """Say that only some ranks of a cluster validate in their epochs, if so."""
+    sides: dict[bool, list[str]] = {True: [], False: []}
+    for rank in group if isinstance(group[0].facts, HorovodFacts) else ():
+        measured = {epoch.validation_steps > 0 for fit in rank.facts.fits for epoch in fit.epochs if epoch.own}
+        if len(measured) == 1:
+            sides[measured.pop()].append(_short(rank))
+    if not all(sides.values()):
+        return ""
+    return f"Validation in model.fit: on {listed(sides[True])}, and not on {listed(sides[False])}."
 
 
 def _traceback(rank: Rank[Any]) -> str:
@@ -159,7 +194,7 @@ def apart(ranks: Sequence[Rank[Any]]) -> Finding | None:
         seen = f"The ranks call different collectives at the same time ({ranks[0].cluster}): {places}"
     else:
         return None
-    hint = stalls.look_at(waits) if isinstance(ranks[0].facts, HorovodFacts) else ""
+    hint = _validates_elsewhere(ranks) or stalls.look_at(waits) if isinstance(ranks[0].facts, HorovodFacts) else ""
     return Finding(seen=seen, expected=_together(ranks[0]), hint=hint, line=ranks[0].error_line)
 
 

@@ -22,6 +22,8 @@ CAUSES: tuple[tuple[Cause, str], ...] = (
     ("no steps", r"`steps_per_epoch`\. Received value is 0"),  # Keras', where a share is rounded down to nothing
     ("store", r"StoreError"),  # of course.store
     ("late strategy", r"Collective ops must be configured at program startup"),
+    ("late GPU", r"(Visible|Physical) devices cannot be modified after"),
+    ("locked", r"unable to lock file"),  # HDF5's, where two processes write one file
     ("no checkpoint", r"(?i)no checkpoint"),
 )
 LONGEST = 4000  # characters of an error that are looked through

@@ -91,7 +91,7 @@ class RunningRank:
         """Keep a piece of what the rank wrote, up to the limit; more than that ends it."""
         kept, limit = self.kept[stream], KEPT[stream]
         if len(kept) + len(piece) > limit:
-            self.ended_for = "output"
+            self.ended_for = self.ended_for or "output"
         kept += piece[: limit - len(kept)]
 
     def let_end(self) -> None:

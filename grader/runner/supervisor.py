@@ -5,6 +5,7 @@ a machine that is busy with other things, the answer comes later.
 """
 
 import contextlib
+import math
 import os
 import re
 import selectors
@@ -118,7 +119,7 @@ class Watch:
                     self._let_group_end(group)
                 if time.monotonic() - self.budget.looked >= PULSE:
                     self._look()
-                self._kill_what_is_out_of_bounds()
+                self._end_what_is_out_of_bounds()
         for rank in self.ranks:
             _drain(rank)
 
@@ -174,11 +175,16 @@ class Watch:
             if idle and rank.cluster.name in self.failed:
                 rank.ask_to_end("others", until)
 
-    def _kill_what_is_out_of_bounds(self) -> None:
+    def _end_what_is_out_of_bounds(self) -> None:
+        """Ask ranks to end that take too long or print too much, so that they send on which line; then kill them."""
         for rank in self.ranks:
-            late = self.budget.had >= min(self.seconds, rank.until)
-            if not rank.over and (self.greedy or rank.ended_for == "output" or late):
-                rank.ended_for = rank.ended_for or ("memory" if self.greedy else "time")
+            if rank.over:
+                continue
+            late, flooded = self.budget.had >= self.seconds, rank.ended_for == "output"
+            if rank.until == math.inf and (late or flooded):
+                rank.ask_to_end("output" if flooded else "time", self.budget.had + TO_SEND)
+            if self.greedy or self.budget.had >= rank.until:
+                rank.ended_for = rank.ended_for or "memory"
                 rank.kill()
 
 

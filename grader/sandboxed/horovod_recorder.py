@@ -272,7 +272,7 @@ def run(script: str, cluster: AnyCluster, rank: int, shared: mmap.mmap) -> Horov
     tf.config.run_functions_eagerly = tf.config.experimental_run_functions_eagerly = lambda run_eagerly: None
     # A program that is started again draws other numbers.
     tf.keras.utils.set_random_seed(1000 + rank + (100 if isinstance(cluster, Resumed) else 0))
-    recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
+    recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"), lambda: recorder.note_line("devices used"))
     horovod_hooks.watch_init(lambda: recorder.note("init"))
     horovod_hooks.watch_collectives(recorder.show, script)
     recorder.watch_gradients()

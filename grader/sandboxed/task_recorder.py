@@ -268,7 +268,7 @@ def run(script: str, cluster: AnyCluster, number: int, shared: mmap.mmap) -> Tas
     dies_after = cluster.batches if isinstance(cluster, Killed) and cluster.task == number else None
     recorder = TaskRecorder(script, number, shared, cluster.gpus, dies_after)
     if cluster.gpus:
-        recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"))
+        recorder.gpus.answer_tensorflow(lambda: recorder.note_line("gpu"), lambda: recorder.note_line("devices used"))
     make_mobilenet_shallow()
     recorder.be_task(cluster)
     recorder.watch_start()

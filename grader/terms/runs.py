@@ -21,6 +21,8 @@ Cause = Literal[
     "no steps",
     "store",
     "late strategy",
+    "late GPU",
+    "locked",
     "no checkpoint",
 ]
 

@@ -41,6 +41,7 @@ def inside(code: str, text: str = STARTER) -> str:
     return text.replace(AFTER_INIT, AFTER_INIT + code + "\n")
 
 
+LINE = STARTER.split(AFTER_INIT)[0].count("\n") + 2  # of what comes right after Horovod's initialisation
 TIMEOUT = r"Rank \d .* \d+ s\b"  # tests and benchmarks set different limits
 FAKE = '{"schema": 1, "step": 3, "status": "passed", "score": 30, "max_score": 30, "checks": []}'
 
@@ -76,7 +77,7 @@ BROKEN = (
 
 # Those of which a class is attacked with another one, too, are tested there: see tests/attacks/scripts.py.
 GREEDY = (
-    Hostile("endless loop", inside("while True:\n    pass"), TIMEOUT),
+    Hostile("endless loop", inside("while True:\n    pass"), rf"{TIMEOUT}.* line ({LINE}|{LINE + 1})$"),
     Hostile("signals ignored", inside("import signal\nfor n in range(1, 60):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n    except Exception:\n        pass\nwhile True:\n    time.sleep(1)"), TIMEOUT),
     # The sandbox's limit on memory comes first, or on a slow machine the time limit.
     Hostile("fork bomb", inside("while True:\n    try:\n        os.fork()\n    except OSError:\n        pass"), f"too much memory|{TIMEOUT}", in_ci=False),
@@ -84,7 +85,7 @@ GREEDY = (
     Hostile("daemon that outlives", inside("if os.fork() == 0:\n    os.setsid()\n    while True:\n        time.sleep(1)"), "own gradient", in_ci=False),
     # The first limit it reaches: of all processes in the sandbox together, or of one.
     Hostile("memory", inside("hog = []\nwhile True:\n    hog.append(bytearray(2**28))"), "too much memory|MemoryError", in_ci=False),
-    Hostile("output flood", inside("while True:\n    print('x' * 10000)"), "prints endlessly", in_ci=False),
+    Hostile("output flood", inside("while True:\n    print('x' * 10000)"), rf"prints endlessly.* line ({LINE}|{LINE + 1})$"),
     Hostile("disk flood", inside("with open('big', 'wb') as f:\n    while True:\n        f.write(bytes(2**20))"), "File too large", in_ci=False),
 )  # fmt: skip
 

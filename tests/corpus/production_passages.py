@@ -30,6 +30,7 @@ TAKE = "order[hvd.rank() :: hvd.size()]"
 TRAIN = "    share_of(train_iter, itertools.count(initial_epoch)),\n    steps_per_epoch=steps_of(train_iter),\n"
 VALIDATE = "    validation_data=share_of(val_iter, itertools.repeat(0)),\n    validation_steps=steps_of(val_iter),\n"
 
+CHECKPOINT_PATH = "    return Path(args.log_dir, args.checkpoint_format.format(epoch=epoch))\n"
 PATH = "        path = checkpoint_path(epoch + 1)\n"
 DOCUMENTED = passage(FINAL, '"""Write the file under another name first')
 PARTIAL = '        partial = path.with_suffix(".partial")\n'

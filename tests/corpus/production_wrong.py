@@ -11,6 +11,7 @@ from tests.corpus.production_passages import (
     BEFORE_FIT,
     BUILD,
     CAUGHT,
+    CHECKPOINT_PATH,
     COPIER,
     COUNT,
     CREATE,
@@ -430,6 +431,9 @@ _WRONG_10 = (
     ),
     wrong(10, "copied to its name")(
         importing("import shutil"), (RENAME, "        shutil.copy(partial, path)\n        partial.unlink()\n")
+    ),
+    wrong(10, "whatever --checkpoint-format says", check="saved_each_epoch")(
+        (CHECKPOINT_PATH, '    return Path(args.log_dir, f"checkpoint-{epoch}.h5")\n')
     ),
     wrong(10, "never renamed")((RENAME, "")),
     wrong(10, "named by the epochs before it")(("path = checkpoint_path(epoch + 1)", "path = checkpoint_path(epoch)")),

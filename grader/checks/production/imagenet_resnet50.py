@@ -8,6 +8,7 @@ from grader.terms.clusters import (
     BASE_LR,
     BATCH,
     CACHE,
+    CHECKPOINT,
     CLASSES,
     HOST,
     IMAGES,
@@ -32,6 +33,8 @@ AGAIN = 2  # epochs of a training that is resumed: each has an order of its own,
 # more, so a validation begins in the middle of it.
 VAL_BATCHES = {"two-hosts": 2}
 RESULTS = "kept"  # --train-url
+DEFAULT_FORMAT = f"{CHECKPOINT}{{epoch}}.h5"  # of --checkpoint-format
+FORMATS = {"two-hosts": f"{CHECKPOINT}{{epoch}}.hdf5"}  # where another one is given
 BY_URL = "three-ranks"  # the cluster on which the store has URLs, and --seed a number of its own for every rank
 # Where training is resumed. A checkpoint has to get to another host, and to all ranks there.
 UNEVEN = {
@@ -65,6 +68,7 @@ def _on(cluster: Fresh, epochs: int = EPOCHS, unreached: int | None = None) -> F
         warmup_epochs=WARMUP_EPOCHS.get(cluster.name, 1),
         base_lr=BASE_LR,
         **({"seed": RANK} if by_url else {}),
+        **({"checkpoint_format": FORMATS[cluster.name]} if cluster.name in FORMATS else {}),
     )
     return replace(cluster, arguments=arguments, folders=Folders(IMAGES, RESULTS, LOGS, unreached=unreached))
 

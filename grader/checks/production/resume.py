@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from grader.checks.ending import is_aftermath, unfinished
-from grader.checks.production.imagenet_resnet50 import EPOCHS, FIRST, NEWEST, RESUMED, part
+from grader.checks.production.imagenet_resnet50 import DEFAULT_FORMAT, EPOCHS, FIRST, FORMATS, NEWEST, RESUMED, part
 from grader.checks.training import close, cut_short, not_run
 from grader.reading.parsing import Source
 from grader.terms.clusters import CHECKPOINT, LOGS
@@ -40,8 +40,8 @@ def saved_each_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
 
     Looks at which files of --log-dir are new when all callbacks have ended an epoch.
     """
-    for ranks in runs.clusters.values():
-        if finding := _saves(ranks[0]):
+    for cluster, ranks in runs.clusters.items():
+        if finding := _saves(ranks[0]) or _misnamed(cluster, ranks[0]):
             return finding
         fits = ranks[0].facts.fits
         if not fits or not fits[0].epochs or fits[0].epochs[-1].saved is None:
@@ -58,6 +58,19 @@ def _saves(rank: HorovodRank) -> Finding | None:
                 name = f"a new file in --log-dir whose name begins with {CHECKPOINT}"
                 seen = f"{rank.where} ends epoch {number} without {name}"
                 return Finding(seen=seen, expected="a checkpoint after every epoch")
+    return None
+
+
+def _misnamed(cluster: str, rank: HorovodRank) -> Finding | None:
+    """Return a Finding where a checkpoint has its default name, and --checkpoint-format asks for another one."""
+    for fit in rank.facts.fits[:1] if cluster in FORMATS else ():
+        for number, epoch in enumerate(fit.epochs, 1):
+            default = DEFAULT_FORMAT.format(epoch=number)
+            if default in (epoch.saved or []):
+                return Finding(
+                    seen=f"{rank.where} saves {default}, and --checkpoint-format is {FORMATS[cluster]}",
+                    expected=f"a file called {FORMATS[cluster].format(epoch=number)}",
+                )
     return None
 
 

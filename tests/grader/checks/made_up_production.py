@@ -1,7 +1,7 @@
 """Made-up runs of imagenet_resnet50.py, in which each rank does all that is asked for up to step 11."""
 
 from course.steps import SOLUTIONS
-from grader.checks.production.imagenet_resnet50 import EPOCHS, NEWEST, WARMUP_EPOCHS
+from grader.checks.production.imagenet_resnet50 import DEFAULT_FORMAT, EPOCHS, FORMATS, NEWEST, WARMUP_EPOCHS
 from grader.reading import parsing
 from grader.terms.clusters import BASE_LR
 from grader.terms.facts import Batch, Disk, Epoch, Files, Fit, HorovodFacts, State
@@ -43,11 +43,12 @@ def rank_of(number, size, first, epochs, warmup, begin, described):
         end=state(),
         schedule={epoch: share * BASE_LR * size for epoch, share in LATER.items()},
     )
-    for epoch in range(epochs):
-        fit.epochs[epoch].saved = [] if number else [f"checkpoint-{first + epoch + 1}.h5"]
-    fit.renamed = [] if number else [f"checkpoint-{first + epoch + 1}.h5" for epoch in range(epochs)]
-    fit.wrote = [] if number else [f"checkpoint-{first + epoch + 1}.partial" for epoch in range(epochs)]
-    left = Disk({} if number else {f"left/checkpoint-{epoch}.h5": 10 for epoch in range(1, epochs + 1)})
+    names = [FORMATS.get(described, DEFAULT_FORMAT).format(epoch=first + n + 1) for n in range(epochs)]
+    for epoch, name in zip(fit.epochs, names, strict=True):
+        epoch.saved = [] if number else [name]
+    fit.renamed = [] if number else names
+    fit.wrote = [] if number else [f"{name}.partial" for name in names]
+    left = Disk({} if number else {f"left/{name}": 10 for name in names})
     files = Files(0, 0, 0, 0, 0, [])
     facts = HorovodFacts(order=["trained"], lines={"fit": line("model.fit(")}, fits=[fit], files=files)
     return Rank(number, number, f"Rank {number}", described, 0, None, "", "", "", facts, reported=True, left=left)

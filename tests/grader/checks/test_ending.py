@@ -1,10 +1,11 @@
 """How a run ended, in words: which rank, in which collective, in a line of which step, and what was expected."""
 
 import pytest
+from msgspec.structs import replace
 
 from course.internal.stalls import EXPECTED, GRADIENTS, METRICS, VARIABLES
 from grader.checks import ending
-from grader.terms.facts import Fit, HorovodFacts, State, TaskFacts
+from grader.terms.facts import Epoch, Fit, HorovodFacts, State, TaskFacts
 from grader.terms.report import Outcome
 from grader.terms.runs import Rank, Runs
 
@@ -125,12 +126,35 @@ def test_a_crash_in_a_line_of_the_first_program_belongs_to_the_step_in_work():
     assert found.step == 6 and "fails: KeyError" in found.message
 
 
+def test_a_gpu_that_is_chosen_too_late_leads_to_the_line_that_used_all_of_them():
+    late = crashed(0, "RuntimeError: Visible devices", 3, {"late GPU"}, facts=HorovodFacts(lines={"devices used": 2}))
+    assert f"on line 2: {SCRIPT.splitlines()[1]}. Expected: " in judged(late, rank(1), script=SCRIPT).message
+
+
+def test_ranks_of_which_only_some_validate_are_named():
+    trained, validated = (
+        HorovodFacts(fits=[replace(FIT, epochs=[Epoch(1, steps, {"loss": 1.0}, [], [])])]) for steps in (0, 1)
+    )
+    apart = [stuck(0, METRIC), stuck(1, GRADIENT)]
+    failed = [rank(0), crashed(1, "KeyError: 'val_accuracy'", 3)]
+    for ranks in (apart, failed):
+        ranks[0].facts, ranks[1].facts = validated, trained
+        assert judged(*ranks).message.splitlines()[0].endswith("on rank 0, and not on rank 1.")
+
+
+def test_a_rank_that_had_to_be_ended_names_the_line_that_it_had_reached():
+    for reason in ("time", "output"):
+        endless = rank(1, facts=HorovodFacts(lines={"waiting": 2}), exit=-9, ended_for=reason)
+        assert judged(rank(0), endless).line == 2
+
+
 @pytest.mark.parametrize(
     ("seen", "message"),
     [
         ({"ended_for": "output"}, "prints endlessly"),
         ({"ended_for": "memory"}, "took too much memory"),
         ({"ended_for": "time", "exit": -9}, "does not end: it was ended after 60 s"),
+        ({"exit": 1, "error": "BlockingIOError: …", "causes": {"locked"}}, "fails: another rank writes the same file"),
         ({"exit": -11}, "was killed by signal 11"),
         ({"exit": 3}, "ends with exit status 3"),
         ({"exit": 3, "reported": False}, "ends with exit status 3, and leaves no report"),

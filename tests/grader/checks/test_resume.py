@@ -43,9 +43,10 @@ WRONG = {
     resume.saved_each_epoch: [
         (of_epochs("two-hosts", 0, 0, saved=[]), SAVES, "Rank 0 (two-hosts) ends epoch 1 without a new file"),
         (of_epochs("resumed", 0, 0, saved=[]), SAVES, "Rank 0 (started again) ends epoch 11 without a new"),
+        (of_epochs("two-hosts", 0, 0, saved=["checkpoint-1.h5"]), SAVES, "Expected: a file called checkpoint-1.hdf5."),
     ],
     resume.renamed: [
-        (of("two-hosts", 0, wrote=["checkpoint-2.h5"]), SAVES, "Rank 0 (two-hosts) writes checkpoint-2.h5 under"),
+        (of("two-hosts", 0, wrote=["checkpoint-2.hdf5"]), SAVES, "Rank 0 (two-hosts) writes checkpoint-2.hdf5"),
     ],
     resume.one_writer: [
         (OTHER_WRITES, line("SaveCheckpoint())"), "Rank 1 (two-hosts) writes checkpoint-1.partial."),

@@ -22,8 +22,9 @@ from typing import Any, Self
 import psutil
 
 from course import launch, tf_config
+from course.internal.failures import Relay, RunError
 from course.internal.reaper import Reaped
-from course.launch import LAST_LINES, TIMEOUT, RunError
+from course.launch import TIMEOUT
 from course.record.records import Record, read_records
 
 
@@ -54,15 +55,17 @@ class Task:
 class Cluster:
     """A cluster on this machine, on free ports. A context manager: all processes end with it."""
 
-    def __init__(self, say: Callable[[str], None] = print, **counts: int):
+    def __init__(self, say: Callable[[str], None] | None = None, **counts: int):
         """Find a free port for every task.
 
         Args:
-            say: takes each line that a process prints, as it is printed.
+            say: takes each line that a process prints, as it is printed. None prints all but the tracebacks that the
+                RunError explains.
             counts: the number of tasks of each kind: worker=2, or chief=1, ps=1, worker=2. An evaluator has no
                 address in a cluster, so it is not counted here, and start() starts it in any cluster.
         """
-        self._say = say
+        self._relay = Relay()
+        self._say = say or self._relay
         self._saying = threading.Lock()  # so that the lines of several processes are not mixed
         self.addresses = tf_config.free_addresses(counts)
         self.tasks = {(kind, index): Task(kind, index) for kind in counts for index in range(counts[kind])}
@@ -197,7 +200,7 @@ class Cluster:
 
         self._wait_for(found_or_ended, timeout)
         if not found:
-            raise RunError(f"{task.name} did not print the expected line. {_last_words(task)}")
+            raise RunError(f"{task.name} did not print the expected line.", _printed(task))
 
     def await_end(self, *tasks: Task, timeout: float = TIMEOUT) -> None:
         """Wait until all of these tasks have ended, or one of them has failed.
@@ -207,7 +210,7 @@ class Cluster:
         """
         if not self._wait_for(lambda: _over(tasks), timeout):
             waiting = " and ".join(task.name for task in tasks if task.running)
-            raise RunError(f"{waiting} did not end within {timeout:g} s. {_last_words(*tasks)}")
+            raise RunError(f"{waiting} did not end within {timeout:g} s.", _printed(*tasks))
 
     def wait(self, timeout: float = TIMEOUT) -> None:
         """Wait until all tasks that end by themselves have ended, then end the servers, which never do.
@@ -221,7 +224,8 @@ class Cluster:
             self.await_end(*working, timeout=timeout)
             failed = [task for task in working if task.exit]
             if failed:
-                raise RunError(_reason(min(failed, key=lambda task: task.ended)))  # others fail later, because of it
+                raise _failure(min(failed, key=lambda task: task.ended))  # others fail later, because of it
+            self._relay.release()
         finally:
             self.end(*self.tasks.values())
 
@@ -235,7 +239,7 @@ def script(
     workers: int,
     *,
     timeout: float = TIMEOUT,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] | None = None,
     variables: dict[str, str] | None = None,
     **flags: Any,
 ) -> launch.Run:
@@ -245,7 +249,7 @@ def script(
         path: the script.
         workers: the number of workers.
         timeout: seconds after which the run is ended.
-        say: takes each line as it is printed.
+        say: as for a Cluster.
         variables: environment variables for the workers.
         flags: the script's arguments, as launch.script() takes them.
 
@@ -290,17 +294,16 @@ def _over(tasks: tuple[Task, ...]) -> bool:
     return any(task.exit for task in tasks) or not any(task.running for task in tasks)
 
 
-def _reason(task: Task) -> str:
-    """Return how a task failed, and its last lines."""
+def _failure(task: Task) -> RunError:
+    """Return how a task failed."""
     code = task.exit or 0
     if code > 128 and code - 128 in signal.valid_signals():
         how = f"was killed by signal {code - 128} ({signal.Signals(code - 128).name})"
     else:
         how = f"ended with exit status {code}"
-    return f"{task.name} {how}. {_last_words(task)}"
+    return RunError(f"{task.name} {how}.", _printed(task))
 
 
-def _last_words(*tasks: Task) -> str:
-    """Return the last lines that these tasks printed, with a heading."""
-    lines = [f"[{task.name}] {text}" for task in tasks for _, text in task.lines[-LAST_LINES:]]
-    return "\n".join(["The last lines:", *lines]) if lines else "Nothing was printed."
+def _printed(*tasks: Task) -> dict[str, list[str]]:
+    """Return what these tasks printed, by their names."""
+    return {task.name: [text for _, text in task.lines] for task in tasks}

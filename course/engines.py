@@ -95,13 +95,13 @@ class Usage(Protocol):
         """Return the seconds of CPU and the bytes received between two times."""
 
 
-def measure(engine: str, workload: Workload, say: Callable[[str], None] = print) -> Measured:
+def measure(engine: str, workload: Workload, say: Callable[[str], None] | None = None) -> Measured:
     """Run the training on one engine and return what was measured.
 
     Args:
         engine: a key of PROGRAMS.
         workload: the training, of two epochs or more.
-        say: takes each line that a process prints, as it is printed.
+        say: as for launch.script().
 
     Raises:
         launch.RunError: the training failed.
@@ -112,7 +112,7 @@ def measure(engine: str, workload: Workload, say: Callable[[str], None] = print)
     return summarise(record, meter, workload, began)
 
 
-def _train(engine: str, workload: Workload, flags: dict[str, Any], say: Callable[[str], None]) -> Record:
+def _train(engine: str, workload: Workload, flags: dict[str, Any], say: Callable[[str], None] | None) -> Record:
     """Run the training and return the record of rank 0, worker 0 or the chief."""
     if engine == MULTI_WORKER:
         return cluster.script(PROGRAMS[engine], workload.workers, say=say, **flags).records[0]
@@ -126,7 +126,7 @@ def _train(engine: str, workload: Workload, flags: dict[str, Any], say: Callable
 
 
 @contextmanager
-def _servers(workload: Workload, say: Callable[[str], None]) -> Iterator[Cluster]:
+def _servers(workload: Workload, say: Callable[[str], None] | None) -> Iterator[Cluster]:
     """Start the parameter server and the workers of a cluster; its chief is still to be started."""
     with Cluster(say, chief=1, ps=1, worker=workload.workers) as servers:
         for kind, index in servers.tasks:

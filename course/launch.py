@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from course.internal import proxies, stalls
+from course.internal.failures import Relay
+from course.internal.failures import RunError as RunError
 from course.internal.following import follow
 from course.internal.reaper import Reaped
 from course.internal.simulated_hosts import rendezvous
@@ -32,7 +34,6 @@ IMAGE_PROFILES: dict[str, dict[str, Any]] = {
 
 TIMEOUT = 600  # seconds a run may take, unless its caller says otherwise
 LOG_LEVEL = "2"  # TensorFlow's errors alone: where a rank fails, each other rank warns once for every tensor
-LAST_LINES = 15  # of a failed rank's output, to show again with the reason
 
 _TAGGED = re.compile(r"\[(\d+)\]<(stdout|stderr)>: ?(.*)")
 _SIGNALLED = re.compile(r"process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exited\s+on\s+signal\s+(\d+)")
@@ -51,14 +52,6 @@ class Run:
     output: dict[int, list[str]] = field(default_factory=dict)  # rank -> its lines, as a terminal would show them
     notices: list[str] = field(default_factory=list)  # lines of mpirun itself
     records: list[Record] = field(default_factory=list)  # by rank; empty for runs of mpirun()
-
-
-class RunError(RuntimeError):
-    """A rank failed; the message says which one and why, and repeats its last lines."""
-
-    def _render_traceback_(self) -> list[str]:
-        """Show the message alone in a notebook: the lines of this module do not help a learner."""
-        return [f"{type(self).__name__}: {self}"]
 
 
 class InterruptedRun(KeyboardInterrupt):
@@ -117,7 +110,7 @@ def script(
     hosts: int = 1,
     gpus: int | None = None,
     timeout: float = TIMEOUT,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] | None = None,
     variables: dict[str, str] | None = None,
     **flags: Any,
 ) -> Run:
@@ -134,7 +127,7 @@ def script(
         gpus: simulate so many GPUs on each host, in TensorFlow's configuration only: ranks choose among them, and
             compute on the CPU. None leaves the machine as it is.
         timeout: seconds after which the run is ended.
-        say: takes each line as it is printed.
+        say: takes each line as it is printed. None prints all but the tracebacks that the RunError explains.
         variables: environment variables for the ranks.
         flags: the script's arguments; train_samples=512 becomes --train-samples 512, None leaves a flag out.
             "{rank}" in a value stands for the rank's number.
@@ -207,7 +200,7 @@ def mpirun(
     np: int,
     *,
     timeout: float = TIMEOUT,
-    say: Callable[[str], None] = print,
+    say: Callable[[str], None] | None = None,
     variables: dict[str, str] | None = None,
     shown: str | None = None,
 ) -> Run:
@@ -222,6 +215,8 @@ def mpirun(
         RunError: as script() does.
     """
     run = Run(shown or shlex.join(["mpirun", "-np", str(np), *command]), np)
+    relay = Relay()
+    say = say or relay
     say(f"$ {run.command}")
     run.began = time.time()
     ranks = Reaped(["mpirun", "--output", "rank", "-np", str(np), *command], environment(np) | (variables or {}))
@@ -232,9 +227,10 @@ def mpirun(
         raise InterruptedRun from None
     run.seconds = time.time() - run.began
     if code is None:
-        raise RunError(f"The run timed out after {timeout:g} s. {_deadlock(run)}{_last_words(run, range(np))}")
+        raise RunError(f"The run timed out after {timeout:g} s. {_deadlock(run)}", _printed(run, range(np)))
     if code:
-        raise RunError(_reason(run, code))
+        raise _failure(run, code)
+    relay.release()
     return run
 
 
@@ -256,25 +252,26 @@ def as_terminal(text: str) -> str:
     return text.replace("\b", "").rstrip("\r").rpartition("\r")[2].rstrip()
 
 
-def _reason(run: Run, code: int) -> str:
+def _failure(run: Run, code: int) -> RunError:
     """Return which rank failed and how, from the reports of mpirun and Horovod."""
     notices = "\n".join(run.notices)
     if deadlock := _deadlock(run):
-        return f"{deadlock}{_last_words(run, range(run.np))}"
+        return RunError(deadlock, _printed(run, range(run.np)))
     if (exited := _EXITED.search(notices)) and _shut_down(run, rank := int(exited[1])):
-        return f"{_waited_for_ended(run, rank)} {stalls.EXPECTED} {_last_words(run, [rank])}"
+        return RunError(f"{_waited_for_ended(run, rank)} {stalls.EXPECTED}", _printed(run, [rank]))
     if signalled := _SIGNALLED.search(notices):
         rank, number = int(signalled[1]), int(signalled[2])
         name = signal.Signals(number).name
         cure = " Often the system is short of memory: try fewer ranks." if number == signal.SIGKILL else ""
-        return f"Rank {rank} was killed by signal {number} ({name}).{cure} {_last_words(run, [rank])}"
+        return RunError(f"Rank {rank} was killed by signal {number} ({name}).{cure}", _printed(run, [rank]))
     if exited := _EXITED.search(notices):
         rank, status = int(exited[1]), exited[2]
-        return f"Rank {rank} ended with exit status {status}. {_last_words(run, [rank])}"
+        return RunError(f"Rank {rank} ended with exit status {status}.", _printed(run, [rank]))
     if code - 128 in signal.valid_signals():
         name = signal.Signals(code - 128).name
-        return f"mpirun itself was killed by signal {code - 128} ({name}), and its ranks ended with it."
-    return f"mpirun ended with exit status {code}. {_last_words(run, sorted(run.output))}\n{notices}"
+        return RunError(f"mpirun itself was killed by signal {code - 128} ({name}), and its ranks ended with it.")
+    printed = _printed(run, sorted(run.output)) | {"mpirun": run.notices}
+    return RunError(f"mpirun ended with exit status {code}.", printed)
 
 
 def _deadlock(run: Run) -> str:
@@ -297,7 +294,6 @@ def _waited_for_ended(run: Run, rank: int) -> str:
     return f"Rank {rank} waited in {known[-1] if known else 'a collective'} for {others} had already ended."
 
 
-def _last_words(run: Run, ranks: Iterable[int]) -> str:
-    """Return the last lines that these ranks printed, with a heading."""
-    lines = [f"[{rank}] {line}" for rank in ranks for line in run.output.get(rank, [])[-LAST_LINES:]]
-    return "\n".join(["The last lines:", *lines]) if lines else "Nothing was printed."
+def _printed(run: Run, ranks: Iterable[int]) -> dict[str, list[str]]:
+    """Return what these ranks printed, by their names in what is shown."""
+    return {str(rank): run.output[rank] for rank in ranks if rank in run.output}

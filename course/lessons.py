@@ -11,12 +11,15 @@ from IPython import get_ipython
 
 from course import launch
 from course.cluster import Cluster
+from course.internal import missing_names
 from course.steps import SOLUTIONS
 
 WORKER_AND_PS = SOLUTIONS / "parameter_server" / "worker_and_ps.py"
 RUN_FOLDERS = ("cache", "logs", "results", "host-*")  # what the programs of the second part write where they run
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", launch.LOG_LEVEL)  # a lesson imports TensorFlow, too, to look things up
+if shell := get_ipython():
+    missing_names.explain(shell)
 
 
 def ranks_or_np(ranks: int) -> int:
@@ -48,15 +51,6 @@ def only(pattern: str) -> Callable[[str], None]:
     """
     matches = re.compile(pattern).search
     return lambda line: print(line) if matches(line) else None
-
-
-def reason(error: launch.RunError) -> str:
-    """Return why a run failed, without the last lines that its processes printed.
-
-    Args:
-        error: what the run raised.
-    """
-    return str(error).partition(" The last lines")[0]
 
 
 def empty_folder(path: str | Path) -> Path:

@@ -198,13 +198,6 @@ def test_only_prints_the_lines_that_match(capsys):
     assert capsys.readouterr().out.splitlines() == ["$ python a.py", "loss: 1 - val_accuracy: 0.5"]
 
 
-def test_the_reason_leaves_out_the_last_lines():
-    run = launch.Run("python a.py", 1, output={0: ["Traceback", "ValueError"]})
-    error = launch.RunError(f"Rank 0 ended with exit status 1. {launch._last_words(run, [0])}")
-    assert "ValueError" in str(error)
-    assert lessons.reason(error) == "Rank 0 ended with exit status 1."
-
-
 def test_a_folder_of_a_lesson_starts_empty(tmp_path):
     folder = lessons.empty_folder(tmp_path / "logs" / "few")
     (folder / "old.txt").touch()

@@ -14,6 +14,7 @@ Environment variables:
     COURSE_RECORD_GPUS         the number of GPUs to simulate on each host
 """
 
+import logging
 import os
 import runpy
 import sys
@@ -38,6 +39,8 @@ def main(directory: str, script: str, *arguments: str) -> int:
 
     from course.record import lesson  # imports TensorFlow, which counts the cores at that moment
 
+    # Keras compares a callback with a batch, and a small network's batch is short.
+    logging.getLogger("tensorflow").addFilter(lambda warning: "is slow compared to" not in warning.getMessage())
     gpus = lesson.visible_gpus
     if "COURSE_RECORD_GPUS" in os.environ:
         gpus = _simulate_gpus(int(os.environ["COURSE_RECORD_GPUS"]))

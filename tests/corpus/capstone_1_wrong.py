@@ -63,7 +63,7 @@ WRONG = (
     wrong(101, "more epochs in place of a larger rate", fails=6, check="mean_metrics")(
         (RATE, "args.learning_rate"), (EPOCHS, "        epochs=args.epochs * hvd.size(),\n")
     ),
-    wrong(101, "an image more on some ranks", check="training_steps")(
+    wrong(101, "an image more on some ranks", fails=5, check="training_steps")(
         (SHARDED, "    dataset = dataset.shard(hvd.size(), hvd.rank())\n")
     ),
     wrong(101, "the rate of one process", check="accuracy")((RATE, "args.learning_rate")),

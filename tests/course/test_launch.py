@@ -43,7 +43,7 @@ def test_a_deadlock_is_explained_by_horovod_s_last_report():
     """The rank that Horovod marks is at fault, also where the other one is in the list before it."""
     warnings = ["Missing ranks:", "1: [accuracy]", "Missing ranks:", "0: [gradients]", "1!: [accuracy]"]
     run = launch.Run("mpirun", 2, output={0: [*warnings, "Will shutdown."]})
-    message = launch._reason(run, 1)
+    message = str(launch._failure(run, 1))
     assert "rank 0 waits in “accuracy”; rank 1 never joins it: it waits in “gradients”" in message
 
 
@@ -52,16 +52,18 @@ def test_a_rank_that_waits_for_one_that_has_ended_is_reported_with_both_ranks():
     exited = ["Process name: [prterun-host-7@1,1]", "Exit code:    1"]
     output = {0: ["done"], 1: ["in _average_metrics_in_place", shut_down], 2: ["x", shut_down]}
     run = launch.Run("mpirun", 3, output=output, notices=[" ".join(exited)])
-    assert "Rank 1 waited in the average of the metrics for rank 0, which had already ended." in launch._reason(run, 1)
+    assert "Rank 1 waited in the average of the metrics for rank 0, which had already ended." in str(
+        launch._failure(run, 1)
+    )
     del output[0], output[2]
-    assert "Rank 1 waited in the average of the metrics for a rank that had already" in launch._reason(run, 1)
+    assert "Rank 1 waited in the average of the metrics for a rank that had already" in str(launch._failure(run, 1))
 
 
 def test_a_rank_that_fails_by_itself_is_not_said_to_wait():
     """Another rank may report Horovod's end before mpirun ends it."""
     run = launch.Run("mpirun", 2, output={0: ["Horovod has been shut down."], 1: ["ValueError: odd"]})
     run.notices = ["Process name: [prterun-host-7@1,1] Exit code:    1"]
-    assert "Rank 1 ended with exit status 1" in launch._reason(run, 1)
+    assert "Rank 1 ended with exit status 1" in str(launch._failure(run, 1))
 
 
 def test_the_user_s_own_settings_win(monkeypatch):

@@ -2,15 +2,19 @@
 
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import click
+from jupyter_core.paths import jupyter_config_path
 
 from course import cluster, data, exercise, hosts, launch, steps, tf_config
 from course.hosts import layout
+
+EXCHANGE = Path("/usr/local/share/nbgrader/exchange")  # nbgrader's default for Exchange.root
 
 
 @click.group()
@@ -59,15 +63,31 @@ def lab(instructor: bool, arguments: tuple[str, ...]) -> None:
     (steps.ROOT / "assignments").mkdir(exist_ok=True)  # where nbgrader puts fetched assignments
     _prepare(np=2)
     if not instructor:
-        hiding = steps.ROOT / "course" / "internal" / "for_learners"
-        others = os.environ.get("JUPYTER_CONFIG_PATH")  # an empty part would be this folder
-        os.environ["JUPYTER_CONFIG_PATH"] = f"{hiding}{os.pathsep}{others}" if others else str(hiding)
+        _hide("for_learners")
+        if not _has_exchange():
+            _hide("without_class")
     os.chdir(steps.ROOT)  # not the lessons' folder: nbgrader's pages need the class's other folders
     opened = "--LabApp.default_url=/lab/tree/notebooks/index.ipynb"
     # Else, a user's .bashrc or /etc/profile would put another Python before the course's.
     shell = ["bash", "--rcfile", str(steps.ROOT / "scripts" / "terminal.bashrc")]
     terminals = f"--ServerApp.terminado_settings={ {'shell_command': shell} }"
-    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", opened, terminals, *_as_root(arguments)])
+    saving = "--FileContentsManager.post_save_hook=course.internal.saving.let_git_note"
+    options = opened, terminals, saving, *_as_root(arguments)
+    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", *options])
+
+
+def _hide(pages: str) -> None:
+    """Leave pages of nbgrader's out of JupyterLab, as a folder of settings says."""
+    folder = steps.ROOT / "course" / "internal" / pages
+    others = os.environ.get("JUPYTER_CONFIG_PATH")  # an empty part would be this folder
+    os.environ["JUPYTER_CONFIG_PATH"] = f"{folder}{os.pathsep}{others}" if others else str(folder)
+
+
+def _has_exchange() -> bool:
+    """Whether a class may hand out assignments on this machine: nbgrader's pages show errors where none does."""
+    folders = [Path(folder) for folder in (*jupyter_config_path(), steps.ROOT)]
+    settings = (path.read_text(errors="replace") for folder in folders for path in folder.glob("nbgrader_config.*"))
+    return EXCHANGE.is_dir() or any(re.search(r"Exchange\W+root", text) for text in settings)
 
 
 def _prepare(np: int) -> None:

@@ -22,6 +22,9 @@ from course.steps import ROOT
 
 DISK = "64m"  # size of a host's own disk, in the notation of tmpfs. It is memory.
 
+# Open MPI and the ssh that it starts do the same thing, and the second one complains.
+_NOISE = re.compile(r"plm:ssh: Warning: setpgid\(.* failed in parent")
+
 
 class HostsError(RuntimeError):
     """The hosts cannot be made, or not changed in this way; the message says why."""
@@ -135,7 +138,8 @@ class Cluster:
 
         def take(line: str) -> None:
             lines.append(line)
-            say(launch.as_terminal(line.rstrip("\n")))
+            if not _NOISE.search(line):
+                say(launch.as_terminal(line.rstrip("\n")))
 
         status = follow(self.start(command, on, variables), f"{command[0]} is running", timeout, take)
         if status is None:

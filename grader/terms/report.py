@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, cast
 
@@ -12,6 +13,9 @@ Status = Literal["passed", "failed", "needs_review", "not_graded"]
 OutcomeStatus = Literal["passed", "failed", "skipped", "error"]
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 Points = Annotated[float, Meta(ge=0)]
+
+
+WIDTH = 90  # characters of a line in the window in which nbgrader's Validate shows an error, which cuts longer ones
 
 
 class NotYetError(Exception):
@@ -127,4 +131,5 @@ class Report:
             raise NotYetError("The course's checks are newer than this notebook: fetch the assignment again.")
         if missing or self.status == "needs_review":
             said = missing if missing and missing.status == "failed" else self.first_failure or missing
-            raise NotYetError(f"{said.summary} {said.hint}" if said else "")
+            lines = f"{said.summary} {said.hint}".splitlines() if said else []
+            raise NotYetError("\n".join(textwrap.fill(line, WIDTH) for line in lines))

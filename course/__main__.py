@@ -85,7 +85,7 @@ def _hide(pages: str) -> None:
 
 def _has_exchange() -> bool:
     """Whether a class may hand out assignments on this machine: nbgrader's pages show errors where none does."""
-    folders = [Path(folder) for folder in (*jupyter_config_path(), steps.ROOT)]
+    folders = [Path(str(folder)) for folder in (*jupyter_config_path(), steps.ROOT)]
     settings = (path.read_text(errors="replace") for folder in folders for path in folder.glob("nbgrader_config.*"))
     return EXCHANGE.is_dir() or any(re.search(r"Exchange\W+root", text) for text in settings)
 

@@ -131,5 +131,4 @@ class Report:
             raise NotYetError("The course's checks are newer than this notebook: fetch the assignment again.")
         if missing or self.status == "needs_review":
             said = missing if missing and missing.status == "failed" else self.first_failure or missing
-            lines = f"{said.summary} {said.hint}".splitlines() if said else []
-            raise NotYetError("\n".join(textwrap.fill(line, WIDTH) for line in lines))
+            raise NotYetError(textwrap.fill(f"{said.summary} {said.hint}", WIDTH) if said else "")

@@ -57,12 +57,11 @@ def test_a_check_that_is_not_passed_is_required_in_vain():
 
 
 def test_what_is_missing_is_shown_in_lines_that_fit_the_window_of_validate():
-    found = Outcome("a", 3, "failed", 0, 10, "why " * 60 + "\n    an_indented_line()", "try this", 7)
+    found = Outcome("a", 3, "failed", 0, 10, "why " * 60, "try this", 7)
     with pytest.raises(NotYetError) as raised:
         Report(3, "fashion_mnist.py", "failed", 1.0, [found]).require(3)
     lines = str(raised.value).splitlines()
     assert len(lines) > 2 and max(map(len, lines)) <= 90 and "(line 7) try this" in " ".join(lines)
-    assert any(line.startswith("    an_indented") for line in lines)
 
 
 def test_a_check_is_required_by_its_name():

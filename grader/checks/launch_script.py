@@ -47,6 +47,7 @@ part = Part("launch.sh", LaunchFacts, read=shell.read, ended=on_hosts.ends(_fail
     clusters=(UNEVEN, FAILING, UNSHARED, FULL, CUT, CUT_FIRST),
     asks=("Start as many ranks on each host as it has slots",),
     look_at=MPIRUN,
+    figure="ranks_on_hosts",
     hint="mpirun reads the slots from the file that --hostfile names, but not every comment in it.",
 )
 def ranks(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:

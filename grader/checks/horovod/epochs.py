@@ -29,6 +29,7 @@ STEPS = "steps_per_epoch", "take", "shard"  # where scripts say how long an epoc
     look_at=(*STEPS, "fit"),
     needs=(initialised,),
     clusters=COUNTED.clusters(WHOLE, QUICK),
+    figure="steps_taken",
     hint="How many batches does one pass take? Each rank takes its part of them: of all ranks, not those of one host.",
 )
 def training_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
@@ -114,6 +115,7 @@ def _same_images(runs: HorovodRuns, source: Source) -> Finding | None:
     asks=("Set `validation_steps` so that all ranks together make **three** passes over the test set",),
     look_at=("validation_steps", *STEPS, "fit"),
     needs=(initialised,),
+    figure="steps_taken",
     hint="How many batches do three passes over the test set take, and which part of them does each rank take? "
     "Multiply before you divide.",
 )
@@ -201,6 +203,7 @@ def _different(images: list[str]) -> int:
     asks=("add the callback that averages metrics",),
     look_at=("MetricAverageCallback", "callbacks"),
     needs=(initialised,),
+    figure="metrics_read",
     hint="Keras calls callbacks in the order of the list. Which of them read a metric? All ranks have to average.",
 )
 def mean_metrics(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:

@@ -25,6 +25,7 @@ WRAPPER = "DistributedOptimizer", "opt", "compile"  # where scripts say which op
     asks=("wrap the optimizer, so that it averages gradients over all ranks before it applies them",),
     look_at=WRAPPER,
     needs=(initialised,),
+    figure="gradients_applied",
     hint="Which optimizer does model.compile get? It has to be one that averages, and all ranks have to have it.",
 )
 def mean_gradient(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:

@@ -22,6 +22,7 @@ SHARED = 0.8
     asks=("Make the batch size that of all workers.", "that of all workers together"),
     look_at=("batch_size", "batch"),
     needs=(in_scope,),
+    figure="images_of_workers",
     hint="strategy.num_replicas_in_sync is the number of replicas of all workers.",
 )
 def global_batch(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -42,6 +43,7 @@ def global_batch(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
     asks=("Let images be shared out, and not files.", "takes its part of every batch", "Images are shared out once"),
     look_at=("auto_shard_policy", "with_options", "from_tensor_slices"),
     needs=(global_batch,),
+    figure="images_of_workers",
     hint="AutoShardPolicy.DATA shares out images, OFF leaves it to you. One of the two shares out, not both.",
 )
 def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -82,6 +84,7 @@ def parts(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     asks=("The numbers of steps follow from it, in training as in validation.",),
     look_at=("steps_per_epoch",),
     needs=(global_batch,),
+    figure="images_of_workers",
     hint="Divide the number of images by the batch size of all workers, and let the data repeat.",
 )
 def steps(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:

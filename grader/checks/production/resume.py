@@ -157,6 +157,7 @@ def _idle(ranks: list[HorovodRank]) -> Finding | None:
     points=2,
     asks=("Let rank 0 alone look for the newest checkpoint",),
     look_at=("initial_epoch", "fit"),
+    figure="epochs_trained",
     hint="Rank 0 compares the numbers in the names and sends the highest by broadcast_object. All ranks give it to "
     "model.fit as initial_epoch.",
 )

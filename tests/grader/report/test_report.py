@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from grader.checks import CHECKS
 from grader.report import figures, html
 from grader.terms.report import NotYetError, Outcome, Remark, Report, schema
-from tests.grader.checks.made_up_horovod import rank
+from tests.grader.checks.made_up_horovod import HOROVOD, rank
+from tests.grader.checks.made_up_hosts import LAUNCH
+from tests.grader.checks.made_up_production import PRODUCTION
+from tests.grader.checks.made_up_workers import WORKERS
 
 outcomes = st.builds(
     Outcome,
@@ -79,6 +82,24 @@ def test_a_check_is_required_by_its_name():
 def test_every_figure_that_a_check_names_can_be_drawn():
     named = {check.figure for check in CHECKS if check.figure}
     assert named == figures.FIGURES.keys()
+
+
+DRAWN = [
+    *((name, HOROVOD) for name in ("visible_gpus", "lines_printed", "gradients_applied", "weight_distance")),
+    *((name, HOROVOD) for name in ("steps_taken", "metrics_read")),
+    *((name, PRODUCTION) for name in ("images_trained_on", "epochs_trained", "learning_rates")),
+    ("images_of_workers", WORKERS),
+    ("ranks_on_hosts", LAUNCH),
+]
+
+
+@pytest.mark.parametrize(("name", "made_up"), DRAWN, ids=[name for name, _ in DRAWN])
+def test_a_figure_is_drawn_of_runs_and_none_of_ranks_that_did_nothing(name, made_up):
+    runs = made_up.solved()
+    assert figures.draw(name, runs).startswith("<svg")
+    for each in runs.all_ranks():
+        each.facts = type(each.facts)()
+    assert name in ("visible_gpus", "lines_printed") or figures.draw(name, runs) == ""
 
 
 def test_titles_of_a_figure_are_next_to_each_other():

@@ -1,7 +1,8 @@
 """How long an ordinary user on a bare Debian 12 takes from a clone to the first lessons, with empty caches.
 
 The system is Debian's minimal one and the packages that README.md names, made with mmdebstrap in a temporary folder of
-about 5 GB. To download, apt, pip and uv are set up there as they are on this machine.
+about 5 GB. To download, apt, pip and uv are set up there as they are on this machine, and so are proxies. The path of
+the course has blanks and umlauts, and that of the temporary folder is long, as a scheduler's may be.
 """
 
 import json
@@ -19,6 +20,9 @@ from course.steps import ROOT
 
 PACKAGES = ["python3", "python3-pip", "g++", "make"]
 COMMAND = ["scripts/run", "--steps", "0-1"]
+HOME = Path("/home/learner")
+COURSE = HOME / "ein Kurs für Anfänger"
+TEMPORARY = HOME / "temporary-files-of-a-job" / ("0123456789" * 9)
 
 _VARIABLES = re.compile(r"(PIP|UV|SSL|REQUESTS)_\w+|(https?|all|no)_proxy", re.IGNORECASE)
 _FILES = ["/etc/hosts", "/etc/pip.conf", "/etc/uv/uv.toml", "/etc/ssl/certs/ca-certificates.crt"]
@@ -37,7 +41,7 @@ mount --rbind /dev dev
 mount -t tmpfs tmpfs dev/shm
 pivot_root . mnt
 umount --lazy /mnt
-cd /home/learner/course
+cd "$1"; shift
 setpriv --reuid learner --regid learner --init-groups --reset-env env "$@" && exit 0 || exit $?
 """
 
@@ -57,8 +61,7 @@ def measure() -> dict:
     }
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch) / "root"
-        home = root / "home" / "learner"
-        course = home / "course"
+        home, course = (Path(f"{root}{folder}") for folder in (HOME, COURSE))
         _make_system(root)
         for file in {*_FILES, *variables.values()}:
             if file.startswith("/"):
@@ -66,9 +69,10 @@ def measure() -> dict:
         for file in _OWN_FILES:
             _copy(Path.home() / file, home / file)
         subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, course], check=True)
-        subprocess.run(["chroot", root, "chown", "--recursive", "learner:", "/home/learner"], check=True)
-        enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", _ENTER, "enter", root]
-        settings = [f"{name}={value}" for name, value in variables.items()]
+        Path(f"{root}{TEMPORARY}").mkdir(parents=True)
+        subprocess.run(["chroot", root, "chown", "--recursive", "learner:", HOME], check=True)
+        enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-c", _ENTER, "enter", root, COURSE]
+        settings = [f"{name}={value}" for name, value in (variables | {"TMPDIR": str(TEMPORARY)}).items()]
         began = time.time()
         subprocess.run([*enter, *settings, *COMMAND], check=True)
         seconds = time.time() - began

@@ -34,7 +34,7 @@ from course.internal.namespaces import (
     CLONE_NEWUTS,
 )
 from course.steps import ROOT
-from grader.sandbox import limits
+from grader.sandbox import limits, surroundings
 
 WRITABLE = 256 * 2**20  # bytes of the tmpfs, which is memory
 SEMAPHORES = 2**20  # bytes of another one, where threads that Python's multiprocessing starts keep theirs
@@ -153,10 +153,14 @@ def confine(process: int) -> None:
     os.chdir("/tmp")
     if os.geteuid() == 0:  # a limit of processes does not bind root
         user = FIRST_USER + process
+        surroundings.name_user(user)
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
         _forbid_namespaces()
+    else:
+        surroundings.name_user(os.getuid())
+    surroundings.make_repository()
     limits.apply()
     _checked(_libc.capset((ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()))
 
@@ -181,6 +185,7 @@ def _command(data_folder: Path) -> list[str]:
     options = [*namespaces, "--die-with-parent", "--new-session", "--clearenv"]
     options += ["--hostname", "127.0.0.1"]  # gloo looks its own name up
     options += shown(data_folder, readable)
+    options += surroundings.shown()
     options += ["--proc", "/proc"]
     options += ["--remount-ro", "/dev", "--remount-ro", "/"]  # each is a tmpfs, that is, memory
     if os.geteuid():
@@ -228,7 +233,7 @@ def environment() -> dict[str, str]:
         "PYTHONPATH": f"{ROOT}:{site.getsitepackages()[0]}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
-        "HOME": "/tmp",
+        **surroundings.VARIABLES,
         "LANG": "C.UTF-8",
         "TF_CPP_MIN_LOG_LEVEL": "1",
         "TF_ENABLE_ONEDNN_OPTS": "0",  # its passes over every operation cost more than they save at this size

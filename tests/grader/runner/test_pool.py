@@ -84,12 +84,22 @@ def test_nothing_of_one_script_is_there_for_the_next(pool):
 
 def test_a_script_finds_neither_files_nor_variables_nor_processes_of_the_host(pool, monkeypatch):
     monkeypatch.setenv("SECRET_OF_THE_HOST", "x")
-    hidden = [ROOT / "solutions", ROOT / "tests", ROOT / "README.md", Path.home() / ".cache", Path("/etc/passwd")]
+    hidden = [ROOT / "solutions", ROOT / "tests", ROOT / "README.md", Path.home() / ".cache", Path("/etc/hosts")]
     look = "import os\nfrom pathlib import Path\n"
     look += f"seen = [path for path in {list(map(str, hidden))} if Path(path).exists()]\n"
     look += "seen += [name for name in os.environ if 'SECRET' in name]\n"
     look += f"print(seen, Path('/proc/{os.getpid()}').exists())"
     assert printed(pool, look) == ["[] False", "[] False"]
+
+
+def test_a_script_has_a_user_with_a_name_and_a_repository_with_a_commit(pool):
+    asks = "import getpass, os, pwd, subprocess\nuser = pwd.getpwuid(os.getuid())\n"
+    asks += "commit = subprocess.check_output(['git', 'describe', '--always', '--dirty'], text=True)\n"
+    asks += "users = [line.split(':')[0] for line in open('/etc/passwd')]\n"
+    asks += "print(getpass.getuser(), user.pw_name, user.pw_dir == os.environ['HOME'], len(commit) > 7, users)"
+    assert printed(pool, asks) == ["learner learner True True ['root', 'learner']"] * 2
+    writes = "try:\n    open('/etc/passwd', 'a')\nexcept OSError:\n    print('closed')"
+    assert os.geteuid() or printed(pool, writes) == ["closed"] * 2
 
 
 def test_a_script_cannot_become_another_user_nor_make_namespaces(pool):

@@ -4,6 +4,8 @@
 if [ -n "${ZSH_VERSION:-}" ]; then eval 'root=${(%):-%x}'; else root=${BASH_SOURCE[0]}; fi
 root=$(CDPATH='' cd -- "$(dirname -- "$root")/.." && pwd -P)
 
+export HOME="${HOME:-$(echo ~)}" # jobs and services may have none, and Open MPI does not start without it
+
 "$root/scripts/setup" || return 1 # a program of its own, so that a shell that sources this stays as it is
 
 export PATH="$root/.venv/bin:$root/.tools/bin:$PATH"

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -137,19 +138,29 @@ def settings(folder):
     }
 
 
+def latin_1(folder):
+    """Make a locale in which no text is UTF-8, if this machine can, and return the environment variables for it."""
+    name = "de_DE.ISO-8859-1"
+    command = ["localedef", "--force", "-i", "de_DE", "-f", "ISO-8859-1", folder / name]
+    made = shutil.which("localedef") and subprocess.run(command, capture_output=True) and (folder / name).is_dir()
+    return {"LOCPATH": str(folder), "LC_ALL": name} if made else {"LC_ALL": "C"}
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Two runs of a fresh checkout's script at once, from another directory; in the checkout's path is a space.
 
-    Each is of one lesson. The environment is that of the tests: to make another one would take minutes.
+    Each is of one lesson, with settings of users that are not for this course; the second one has no HOME and another
+    locale. The environment is that of the tests: to make another one would take minutes.
     """
     folder = tmp_path_factory.mktemp("ein Kurs für alle")
     checkout = Checkout(folder)
     for made in (".tools", ".venv"):
         (checkout.root / made).symlink_to(ROOT / made)
-    variables = os.environ | {"PYTHONPATH": str(checkout.root)}  # before the checkout that .venv was made in
+    of_users = os.environ | settings(folder)
+    no_home = {name: value for name, value in of_users.items() if name != "HOME"} | latin_1(folder)
     started = []
-    for lesson in LESSONS:
+    for lesson, variables in zip(LESSONS, (of_users, no_home), strict=True):
         command = [checkout.root / "scripts" / "run", "--out", lesson.name, "--steps", str(lesson.number)]
         with (folder / f"{lesson.name}.txt").open("w") as log:
             started.append(subprocess.Popen(command, cwd=folder, env=variables, stdout=log, stderr=log))

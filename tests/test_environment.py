@@ -1,5 +1,6 @@
 """What sets the course up: versions that agree, a set-up that says what is missing, a repository that stays small."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from course.steps import ROOT
+from tests.checkout import Checkout
 
 TRACKED = [
     ROOT / name
@@ -164,6 +166,29 @@ def test_a_terminal_of_jupyterlab_has_the_course_s_python_whatever_the_user_s_se
     environment = {"HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, start_new_session=True)
     assert done.stdout.splitlines() == [f"{ROOT}/.venv/bin/python", "alias hello='echo hello'"], done.stderr
+
+
+def link(source, target):
+    """Link a file, which is a copy that nobody changes; copy it where that cannot be."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+@pytest.mark.slow
+def test_a_checkout_that_was_moved_runs_its_own_code(tmp_path):
+    moved = Checkout(tmp_path).root
+    shutil.copytree(ROOT / ".venv", moved / ".venv", symlinks=True, copy_function=link)
+    ranks = "import horovod.tensorflow as hvd; hvd.init(); print(hvd.size(), hvd.__file__)"
+    used = "python -c 'import course, grader; print(course.__file__, grader.__file__)'; command -v nbgrader papermill"
+    used += f"; nbgrader --version; mpirun --allow-run-as-root --oversubscribe -np 2 python -c '{ranks}'"
+    command = ["bash", "-c", f"source scripts/environment.sh; {used}"]
+    variables = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    variables["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+    done = subprocess.run(command, cwd=moved, env=variables, capture_output=True, text=True)
+    assert done.stdout.count(f"{moved}/") == 6 and str(ROOT) not in done.stdout, done.stdout + done.stderr
+    assert "2 /" in done.stdout
 
 
 def test_the_repository_stays_small():

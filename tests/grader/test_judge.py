@@ -167,6 +167,19 @@ def test_the_command_prints_one_object_and_nothing_else():
     assert lines[failed[0]["line"] - 1] == "verbose = 1" and failed[0]["hint"]
 
 
+@pytest.mark.slow
+def test_a_full_temporary_folder_is_no_verdict_and_still_one_object(tmp_path):
+    user = [] if os.geteuid() == 0 else ["--map-root-user"]
+    check = f"{sys.executable} -m grader check --step 3 --json solutions/fashion_mnist_after_step_03.py"
+    full = f'mount -t tmpfs -o size=64k none "$0" && TMPDIR=$0 exec {check}'  # where the judge's images find no room
+    command = ["unshare", "--mount", *user, "sh", "-c", full, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    report = json.loads(done.stdout)
+    jsonschema.validate(report, schema())
+    assert report["status"] == "not_graded" and "No space left" in report["checks"][0]["message"]
+
+
 @pytest.mark.parametrize("fault", [ZeroDivisionError, ValueError, OSError])
 def test_a_fault_of_the_grader_is_no_verdict(tmp_path, monkeypatch, fault):
     def broken(*arguments):

@@ -4,6 +4,7 @@ import contextlib
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,16 @@ def address(tmp_path, request):
         if (ROOT / name).is_file():
             (checkout / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, checkout / name)
-    (tmp_path / ".jupyter").mkdir()
-    (tmp_path / "exchange").mkdir(mode=0o777)
-    (tmp_path / ".jupyter" / "nbgrader_config.py").write_text(f"c.Exchange.root = '{tmp_path}/exchange'\n")
+    identity = ["-c", "user.name=Ada", "-c", "user.email=ada@localhost"]
+    for command in (["init", "--quiet"], ["add", "--all"], [*identity, "commit", "--quiet", "--message=the course"]):
+        subprocess.run(["git", *command], cwd=checkout, check=True)
+    (checkout / ".venv").symlink_to(ROOT / ".venv")
+    (checkout / ".git" / "info" / "exclude").write_text(".venv\n")
+    subprocess.run(["scripts/setup"], cwd=checkout, check=True)
+    if "--instructor" in getattr(request, "param", []):
+        (tmp_path / ".jupyter").mkdir()
+        (tmp_path / "exchange").mkdir(mode=0o777)
+        (tmp_path / ".jupyter" / "nbgrader_config.py").write_text(f"c.Exchange.root = '{tmp_path}/exchange'\n")
     options = ["--no-browser", "--ip=127.0.0.1", "--port=0", "--allow-root", "--IdentityProvider.token=a-token"]
     log = (tmp_path / "lab.log").open("w+")
     server = subprocess.Popen(
@@ -53,6 +61,14 @@ def address(tmp_path, request):
     server.terminate()
     server.stderr.read()
     server.wait(30)
+
+
+def wait_until(holds, seconds=60):
+    """Wait until a condition holds that another process brings about."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 def run(page, cell):
@@ -101,9 +117,25 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         expect(cell.get_by_text("Each rank applies its own gradient")).to_be_visible(timeout=180_000)
         expect(waiting).to_have_count(0)
         expect(cell.get_by_text("Not yet: 20 of 30 points")).to_be_visible()
-        page.locator('.lm-MenuBar-itemLabel:text("Nbgrader")').click()
-        commands = page.locator("#jp-mainmenu-nbgrader li[data-command]:visible")
-        expect(commands).to_have_text(["Assignment List"])  # and none of the instructor's
+        page.keyboard.press("Control+s")
+        lesson = checkout / "notebooks" / "step_03" / "step_03.ipynb"
+        wait_until(lambda: "Not yet: 20 of 30 points" in lesson.read_text())
+        wait_until(lambda: subprocess.run(["git", "diff-files", "--quiet"], cwd=checkout).returncode == 0)
+        assert subprocess.check_output(["git", "diff", "HEAD"], cwd=checkout) == b"", "outputs are no change for git"
+
+        run(page, cell)  # and a restart of the kernel, while the script runs
+        expect(waiting).to_be_visible(timeout=60_000)
+        page.keyboard.press("Escape")
+        page.keyboard.press("0")
+        page.keyboard.press("0")
+        page.locator(".jp-Dialog button", has_text="Restart").click()
+        expect(waiting).not_to_be_visible(timeout=30_000)
+        expect(kernel).to_have_attribute("data-status", "idle", timeout=60_000)
+        for source in ("from course import", "check(step=3"):
+            run(page, notebook.locator(".jp-CodeCell", has_text=source).first)
+        expect(cell.get_by_text("Each rank applies its own gradient")).to_be_visible(timeout=180_000)
+
+        expect(page.locator('.lm-MenuBar-itemLabel:text("Nbgrader")')).to_have_count(0)  # nobody has a class here
         expect(page.get_by_text("Jupyter news")).to_have_count(0)  # nothing asks but the lesson
         page.screenshot(path=checkout.parent / "lesson.png")
         browser.close()

@@ -169,7 +169,7 @@ def test_a_terminal_of_jupyterlab_has_the_course_s_python_whatever_the_user_s_se
 
 
 def link(source, target):
-    """Link a file, which is a copy that nobody changes; copy it where that cannot be."""
+    """Link a file, which is not changed here; copy it where that cannot be."""
     try:
         os.link(source, target)
     except OSError:

@@ -135,7 +135,7 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
             run(page, notebook.locator(".jp-CodeCell", has_text=source).first)
         expect(cell.get_by_text("Each rank applies its own gradient")).to_be_visible(timeout=180_000)
 
-        expect(page.locator('.lm-MenuBar-itemLabel:text("Nbgrader")')).to_have_count(0)  # nobody has a class here
+        expect(page.locator('.lm-MenuBar-itemLabel:text("Nbgrader")')).to_have_count(0)  # there is no class here
         expect(page.get_by_text("Jupyter news")).to_have_count(0)  # nothing asks but the lesson
         page.screenshot(path=checkout.parent / "lesson.png")
         browser.close()

@@ -1,6 +1,7 @@
 """Show a failed run to a learner: why it failed, where each process was in the program, and the rest folded away."""
 
 import html
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +16,7 @@ _ERROR = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt): ")
 _NOT_OWN = "/site-packages/", "/dist-packages/", "/lib/python3", f"{ROOT}/course/"
 _FAILS = re.compile(r"Traceback \(most recent call last\)")
 # Horovod's report on a collective that some ranks have not joined. It may be a false alarm, and training continue.
-_STALLS = re.compile(r"\[.*stall_inspector|Missing ranks:|Stalled ops:|\d+!?: \[")
+_STALLS = re.compile(r"\[.*stall_inspector|Missing ranks:|Stalled ops:|\d+!?: \[|One or more rank")
 _SHUT_DOWN = "Horovod has been shut down"
 
 
@@ -44,13 +45,15 @@ def places(printed: Mapping[str, Sequence[str]]) -> list[str]:
     """
     found = []
     for name, lines in printed.items():
-        frames = [(match, number) for number, line in enumerate(lines) if (match := _FRAME.match(line))]
+        # A frame has a line of code below it, unless it says where an operation of a graph was made.
+        below = enumerate(itertools.pairwise(lines))
+        coded = [(line, number) for number, (line, code) in below if not code.lstrip().startswith('File "')]
+        frames = [(match, number) for line, number in coded if (match := _FRAME.match(line))]
         own = [(match, number) for match, number in frames if not any(part in match[1] for part in _NOT_OWN)]
         said = lines[-1:]
         if own:
             match, number = own[-1]
-            code = lines[number + 1].strip() if number + 1 < len(lines) else ""
-            found.append(f"[{name}] {match[1].rpartition('/')[2]}, line {match[2]}: {code}")
+            found.append(f"[{name}] {match[1].rpartition('/')[2]}, line {match[2]}: {lines[number + 1].strip()}")
             said = [line for line in lines[frames[-1][1] :] if _ERROR.match(line)][-1:]
         found += [f"[{name}] {line[:WIDTH]}" for line in said if _SHUT_DOWN not in line]
     return found

@@ -15,7 +15,8 @@ TRACEBACK = [
     "    raise e",
     "ValueError: odd",
 ]
-SHUT_DOWN = [*TRACEBACK[:-1], "UnknownError: Horovod has been shut down. This was caused by an exception …"]
+MADE = ["Detected at node x defined at:", '  File "/home/ada/fashion_mnist.py", line 3, in <module>', '  File "/a.py"']
+SHUT_DOWN = [*TRACEBACK[:-1], *MADE, "UnknownError: Horovod has been shut down. This was caused by …"]
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         expect(waiting).not_to_be_visible(timeout=30_000)
         expect(cell.locator(".jp-InputPrompt")).to_have_text("[ ]:", timeout=60_000)
         expect(kernel).to_have_attribute("data-status", "idle", timeout=60_000)
-        for source in ("from course import", "check(step=3"):
+        for source in ("ranks = 2", "from course import", "check(step=3"):
             run(page, notebook.locator(".jp-CodeCell", has_text=source).first)
         expect(cell.get_by_text("Each rank applies its own gradient")).to_be_visible(timeout=180_000)
 

@@ -41,7 +41,7 @@ def saved_each_epoch(runs: HorovodRuns, expected: HorovodRuns, source: Source) -
     Looks at which files of --log-dir are new when all callbacks have ended an epoch.
     """
     for cluster, ranks in runs.clusters.items():
-        if finding := _saves(ranks[0]) or _misnamed(cluster, ranks[0]):
+        if finding := _saves(ranks[0]) or _misnamed(cluster, ranks[0], expected):
             return finding
         fits = ranks[0].facts.fits
         if not fits or not fits[0].epochs or fits[0].epochs[-1].saved is None:
@@ -61,9 +61,13 @@ def _saves(rank: HorovodRank) -> Finding | None:
     return None
 
 
-def _misnamed(cluster: str, rank: HorovodRank) -> Finding | None:
-    """Return a Finding where a checkpoint has its default name, and --checkpoint-format asks for another one."""
-    for fit in rank.facts.fits[:1] if cluster in FORMATS else ():
+def _misnamed(cluster: str, rank: HorovodRank, expected: HorovodRuns) -> Finding | None:
+    """Return a Finding where a checkpoint has its default name, and --checkpoint-format asks for another one.
+
+    A capstone's program has no such argument, and its solution saves under the default name.
+    """
+    asked = DEFAULT_FORMAT.format(epoch=1) not in _saved(expected.clusters[cluster][0])
+    for fit in rank.facts.fits[:1] if cluster in FORMATS and asked else ():
         for number, epoch in enumerate(fit.epochs, 1):
             default = DEFAULT_FORMAT.format(epoch=number)
             if default in (epoch.saved or []):

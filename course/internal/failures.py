@@ -24,7 +24,7 @@ class RunError(RuntimeError):
     """A process of a run failed. The message has the reason, and the last lines of some processes."""
 
     def __init__(self, reason: str, printed: Mapping[str, Sequence[str]] | None = None):
-        """Have a reason, in whole sentences, and the lines that processes printed, by name; None: that is no matter."""
+        """Have a reason, in sentences, and the lines that processes printed, by name; None where none was started."""
         self.reason, self.printed = reason.strip(), printed or {}
         lines = [f"[{name}] {line}" for name, of_one in self.printed.items() for line in of_one[-LAST_LINES:]]
         last = "\n".join(["The last lines:", *lines]) if lines else "" if printed is None else "Nothing was printed."

@@ -1,6 +1,7 @@
 """Small figures of what the ranks of a script did, for the checks where a picture says it better than words."""
 
 import io
+import itertools
 import textwrap
 from collections import Counter
 from collections.abc import Callable
@@ -124,19 +125,7 @@ def images_trained_on(clusters: list[Ranks]) -> Figure | None:
     """
     if not all(rank.facts.fits and rank.facts.fits[0].epochs for ranks in clusters for rank in ranks):
         return None
-    figure, axes = plots(len(clusters), height=1.7)
-    figure.set_figwidth(7.6)
-    epochs = [[rank.facts.fits[0].epochs[0].images for rank in ranks] for ranks in clusters]
-    images = sorted({image for shares in epochs for share in shares for image in share})
-    for ax, ranks, shares in zip(axes, clusters, epochs, strict=True):
-        for rank, share in zip(ranks, shares, strict=True):
-            columns = [images.index(image) + 1 for image in share]
-            ax.plot(columns, [rank.number] * len(share), "s", color=rank_colour(rank.number), alpha=0.5)
-        ax.set(title=_title(ranks, clusters), xlabel="image")
-        ax.set(xlim=(0, len(images) + 1), ylim=(len(ranks) - 0.5, -0.5))
-        ax.set_yticks(range(len(ranks)), [f"rank {rank.number}" for rank in ranks])
-        ax.locator_params(axis="x", integer=True)
-    return figure
+    return _images([[(rank, rank.facts.fits[0].epochs[0].images) for rank in ranks] for ranks in clusters])
 
 
 def steps_taken(clusters: list[Ranks]) -> Figure | None:
@@ -210,17 +199,27 @@ def images_of_workers(clusters: list[Ranks]) -> Figure | None:
     """Which images each worker trained on in its first epoch, as images_trained_on() shows them."""
     if not all(rank.facts.fits and rank.facts.fits[0].epochs for ranks in clusters for rank in ranks):
         return None
+    first = [
+        [(rank, list(itertools.chain(*fit.images[: fit.epochs[0]]))) for rank in ranks for fit in rank.facts.fits[:1]]
+        for ranks in clusters
+    ]
+    return _images(first)
+
+
+def _images(clusters: list[list[tuple[Rank[Any], list[Any]]]]) -> Figure:
+    """The images of each rank of each cluster: a column per image, and a mark for each time."""
     figure, axes = plots(len(clusters), height=1.7)
     figure.set_figwidth(7.6)
-    for ax, ranks in zip(axes, clusters, strict=True):
-        fits = [rank.facts.fits[0] for rank in ranks]
-        shares = [[image for batch in fit.images[: fit.epochs[0]] for image in batch] for fit in fits]
-        images = sorted({image for share in shares for image in share})
-        for rank, share in zip(ranks, shares, strict=True):
+    images = sorted({image for shares in clusters for _, share in shares for image in share})
+    ranks = [[rank for rank, _ in shares] for shares in clusters]
+    for ax, shares, of_cluster in zip(axes, clusters, ranks, strict=True):
+        for rank, share in shares:
             columns = [images.index(image) + 1 for image in share]
             ax.plot(columns, [rank.number] * len(share), "s", color=rank_colour(rank.number), alpha=0.5)
-        ax.set(title=_title(ranks, clusters), xlabel="image", ylim=(len(ranks) - 0.5, -0.5))
-        ax.set_yticks(range(len(ranks)), [rank.name for rank in ranks])
+        ax.set(title=_title(of_cluster, ranks), xlabel="image")
+        ax.set(xlim=(0, len(images) + 1), ylim=(len(shares) - 0.5, -0.5))
+        ax.set_yticks(range(len(shares)), [rank.name.lower() for rank in of_cluster])
+        ax.locator_params(axis="x", integer=True)
     return figure
 
 

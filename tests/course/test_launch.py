@@ -84,6 +84,14 @@ def test_each_rank_gets_its_number():
     assert say[0].startswith("$ mpirun -np 3") and sorted(say[1:]) == ["[0] 0 0", "[1] 1 1", "[2] 2 2"]
 
 
+@pytest.mark.slow
+def test_keras_does_not_complain_of_slow_callbacks_and_other_warnings_stay(program):
+    warn = "import tensorflow as tf\nwarn = tf.get_logger().warning\n"
+    path = program(warn + "warn('`on_train_batch_end` is slow compared to the batch time')\nwarn('another one')")
+    (lines,) = launch.script(path, np=1, say=lambda line: None).output.values()
+    assert "another one" in lines[-1] and "slow" not in "".join(lines)
+
+
 def test_an_exit_status_is_named_with_the_rank_and_its_last_lines(leftovers):
     code = "import os, sys, time; os.environ['OMPI_COMM_WORLD_RANK'] == '1' and sys.exit('no luck'); time.sleep(99)"
     with pytest.raises(launch.RunError, match=r"Rank 1 ended with exit status 1.*\n\[1\] no luck"):

@@ -35,6 +35,13 @@ def test_each_host_has_its_name(cluster):
     assert [says(cluster, "hostname", host) for host in ("head", "node1", "node2")] == ["head\n", "node1\n", "node2\n"]
 
 
+def test_a_harmless_warning_of_open_mpi_is_not_shown(cluster):
+    said = []
+    lines = "plm:ssh: Warning: setpgid(7,7) failed in parent with errno=Permission denied(13)\nready"
+    done = cluster.run(["echo", lines], say=said.append)
+    assert said == ["ready"] and "setpgid" in done.stdout
+
+
 def test_names_stand_for_addresses_on_both_networks(cluster):
     found = says(cluster, "getent hosts head node1 node2 node1-management", "node2").splitlines()
     names = {"head": "10.77.0.254", "node1": "10.77.0.1", "node2": "10.77.0.2", "node1-management": "10.78.0.1"}

@@ -69,12 +69,14 @@ def draw(results: dict) -> None:
     times.bar(["set-up", *notebooks], [results["setup"]["seconds"], *notebooks.values()], color=GREY)
     times.tick_params(axis="x", rotation=60)
     times.set(title="Set-up and each lesson", ylabel="seconds")
-    for column, values in enumerate(results["scaling"]["images_per_second"].values()):
-        rates.plot([column] * len(values), values, "o", color=rank_colour(column))
-    rates.set(
-        title=f"Two ranks: efficiency {results['scaling']['efficiency']:.0%}", ylabel="images/sec", xlim=(-0.5, 1.5)
-    )
-    rates.set_xticks([0, 1], ["1 rank, 1 core", "2 ranks, 2 cores"])
+    names = {"1": "1 rank,\n1 core", scaling.ALL_CORES: "1 rank,\nall cores", "2": "2 ranks,\n2 cores"}
+    measured = results["scaling"]["images_per_second"]
+    shown = [name for name in names if name in measured]  # results of earlier versions lack one rank on all cores
+    for column, name in enumerate(shown):
+        rates.plot([column] * len(measured[name]), measured[name], "o", color=rank_colour(column))
+    rates.set(title=f"Two ranks: efficiency {results['scaling']['efficiency']:.0%}", ylabel="images/sec")
+    rates.set_xticks(range(len(shown)), [names[name] for name in shown])
+    rates.set_xlim(-0.5, len(shown) - 0.5)
     rates.set_ylim(0)
     parts = results["scaling"]["step_milliseconds"]
     step.bar(parts.keys(), parts.values(), color=[rank_colour(0), rank_colour(1), rank_colour(2)])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import nbformat
 
-from course.steps import ROOT, STEPS
+from course.steps import ROOT, parse
 
-FIRST_PART = [step for step in STEPS if step.number <= 7]
+FIRST_PART = parse("0-7")
 
 _TRAINED = re.compile(r"^\[0\] Epoch \d+: ([\d.]+) s since the start of training", re.MULTILINE)
 

@@ -1,6 +1,10 @@
-"""How well the finished program scales: one rank on one core compared with two ranks on two, alternately."""
+"""How well the finished program scales: one rank on one core, one rank on all cores, two ranks on two, alternately.
+
+One rank on all cores is what a person has without Horovod: TensorFlow divides each operation among threads.
+"""
 
 import json
+import os
 import runpy
 import sys
 import tempfile
@@ -14,30 +18,33 @@ from course import figures, launch, steps
 SIZES = {"widen_factor": 1, "epochs": 3, "train_samples": 1536, "test_samples": 64, "base_lr": 0.01}
 BATCH = 32
 REPEATS = 5
+ALL_CORES = "1, all cores"  # one rank, not confined to a core
 
 
 def measure() -> dict:
     """Return rates in images/sec, the efficiency of two ranks, and where a run's and a step's time goes.
 
-    {"images_per_second": {"1": [...], "2": [...]}, "efficiency": median of the pairs' efficiencies,
-    "step_milliseconds": {"whole", "allreduce", "input"}, "run_seconds": {"start", "first batch", "training", "rest"}}
+    {"images_per_second": {"1": [...], "1, all cores": [...], "2": [...]}, "cores": of the machine,
+    "efficiency": median of the pairs' efficiencies, "step_milliseconds": {"whole", "allreduce", "input"},
+    "run_seconds": {"start", "first batch", "training", "rest"}}
     """
     with tempfile.TemporaryDirectory() as scratch:
         rates = defaultdict(list)
         for _ in range(REPEATS):
-            for np in (1, 2):
-                run = _run(np, scratch)
-                rates[np].append(round(figures.images_per_second(run, BATCH), 1))
+            for name, np in (("1", 1), (ALL_CORES, 1), ("2", 2)):
+                run = _run(np, scratch, one_core_each=name != ALL_CORES)
+                rates[name].append(round(figures.images_per_second(run, BATCH), 1))
         timeline = Path(scratch) / "timeline.json"
         traced = _run(2, scratch, variables={"HOROVOD_TIMELINE": str(timeline)})
         allreduce = _allreduce_seconds(timeline) / len(traced.records[0].batch_ends)
         input_run = launch.mpirun([sys.executable, "-m", "benchmarks.scaling", str(steps.get(7).solution)], np=1)
-        start, first, training = figures.run_shares(run)
+        start, first, training, _ = figures.run_shares(run)
     return {
         "images_per_second": rates,
-        "efficiency": round(median(two / one / 2 for one, two in zip(rates[1], rates[2], strict=True)), 3),
+        "cores": len(os.sched_getaffinity(0)),
+        "efficiency": round(median(two / one / 2 for one, two in zip(rates["1"], rates["2"], strict=True)), 3),
         "step_milliseconds": {
-            "whole": round(2 * BATCH / median(rates[2]) * 1e3, 1),
+            "whole": round(2 * BATCH / median(rates["2"]) * 1e3, 1),
             "allreduce": round(allreduce * 1e3, 1),
             "input": float(input_run.output[0][-1]),
         },
@@ -50,8 +57,9 @@ def measure() -> dict:
     }
 
 
-def _run(np: int, scratch: str, **options) -> launch.Run:
-    return launch.script(steps.get(7).solution, np, one_core_each=True, log_dir=scratch, **options, **SIZES)
+def _run(np: int, scratch: str, one_core_each: bool = True, **options) -> launch.Run:
+    program = steps.get(7).solution
+    return launch.script(program, np, one_core_each=one_core_each, log_dir=scratch, **options, **SIZES)
 
 
 def _allreduce_seconds(timeline: Path) -> float:

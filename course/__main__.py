@@ -1,4 +1,4 @@
-"""The course's command line: python -m course run | lab | cluster | hosts | data | new-step."""
+"""The course's command line: python -m course run | lab | cluster | hosts | predict | data | new-step."""
 
 import logging
 import os
@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from jupyter_core.paths import jupyter_config_path
 
-from course import cluster, data, exercise, hosts, launch, steps, tf_config
+from course import cluster, data, exercise, hosts, launch, progress, scaling, steps, tf_config
 from course.hosts import layout
 
 EXCHANGE = Path("/usr/local/share/nbgrader/exchange")  # nbgrader's default for Exchange.root
@@ -30,7 +31,9 @@ def _chosen(context: click.Context, parameter: click.Parameter, value: str) -> l
 
 
 @main.command()
-@click.option("--steps", "chosen", default="0-7", callback=_chosen, help="1,2,5 or 8-12 or all; 0-7 if not given.")
+@click.option(
+    "--steps", "chosen", default="0-7", callback=_chosen, help="1,2,5, 8-12, 6b, capstone_1 or all; default: 0-7."
+)
 @click.option("--np", default=2, type=click.IntRange(1), show_default=True, help="Ranks to train on.")
 @click.option("--profile", type=click.Choice(list(launch.PROFILES)), default="cpu", show_default=True)
 @click.option("--data-dir", type=click.Path(exists=True, file_okay=False, resolve_path=True), help="Other data.")
@@ -53,13 +56,17 @@ def run(chosen: list[steps.Step], np: int, profile: str, data_dir: str | None, o
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
-@click.option("--instructor", is_flag=True, help="Show nbgrader's pages for instructors, too.")
+@click.option("--instructor", is_flag=True, help="Show nbgrader's pages for instructors and all folders, too.")
 @click.argument("arguments", nargs=-1)
 def lab(instructor: bool, arguments: tuple[str, ...]) -> None:
-    """Put the starters in place and open JupyterLab on the lessons, with these ARGUMENTS."""
+    """Put the starters in place and open JupyterLab on the lessons, with these ARGUMENTS.
+
+    Started by JupyterHub, it is the user's server there.
+    """
     for step in steps.STEPS:
         if step.script == Path(step.script).name:
             exercise.start(step.number, step.notebook.parent)
+    progress.fill()
     (steps.ROOT / "assignments").mkdir(exist_ok=True)  # where nbgrader puts fetched assignments
     _prepare(np=2)
     if not instructor:
@@ -72,12 +79,13 @@ def lab(instructor: bool, arguments: tuple[str, ...]) -> None:
     shell = ["bash", "--rcfile", str(steps.ROOT / "scripts" / "terminal.bashrc")]
     terminals = f"--ServerApp.terminado_settings={ {'shell_command': shell} }"
     saving = "--FileContentsManager.post_save_hook=course.internal.saving.let_git_note"
+    server = ["jupyterhub.singleuser"] if "JUPYTERHUB_API_TOKEN" in os.environ else ["jupyter", "lab"]
     options = opened, terminals, saving, *_as_root(arguments)
-    os.execvp(sys.executable, [sys.executable, "-m", "jupyter", "lab", *options])
+    os.execvp(sys.executable, [sys.executable, "-m", *server, *options])
 
 
 def _hide(pages: str) -> None:
-    """Leave pages of nbgrader's out of JupyterLab, as a folder of settings says."""
+    """Leave pages of nbgrader's and the course's own folders out of JupyterLab, as a folder of settings says."""
     folder = steps.ROOT / "course" / "internal" / pages
     others = os.environ.get("JUPYTER_CONFIG_PATH")  # an empty part would be this folder
     os.environ["JUPYTER_CONFIG_PATH"] = f"{folder}{os.pathsep}{others}" if others else str(folder)
@@ -161,10 +169,45 @@ def run_on_hosts(count: int, slots: int, rate: str, command: tuple[str, ...]) ->
     sys.exit(status if status >= 0 else 128 - status)
 
 
+class _Rate(click.ParamType):
+    """A rate such as 25gbit, in bits per second."""
+
+    name = "RATE"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bits per second."""
+        try:
+            return layout.bits_per_second(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@main.command("predict")
+@click.option(
+    "--model", type=click.Choice(list(scaling.MODELS)), required=True, help="Trained on ImageNet, in 32 bits."
+)
+@click.option("--gpus", type=click.IntRange(1), required=True, help="Of all hosts together.")
+@click.option("--network", type=_Rate(), required=True, help="Of each host's cable: 25gbit, 100gbit, ...")
+@click.option("--gpus-per-host", type=click.IntRange(1), default=8, show_default=True)
+@click.option("--batch", type=click.IntRange(1), default=64, show_default=True, help="Images per GPU and step.")
+@click.option("--images-per-second", type=click.FloatRange(0, min_open=True), help="Of one GPU; default: of a P100.")
+@click.option("--transport", type=click.Choice(["rdma", "tcp"]), default="rdma", show_default=True)
+@click.option("--algorithm", type=click.Choice(list(scaling.ALGORITHMS)), default="ring", show_default=True)
+@click.option("--overlap", type=click.FloatRange(0, 1), help="Default: as fitted to published figures.")
+def predict_training(model: str, gpus: int, network: int, **options: Any) -> None:
+    """Predict the speed of a training on many GPUs; python -m course.scaling.published shows how far to trust it."""
+    from course.scaling import prediction  # SciPy takes a moment to import
+
+    try:
+        click.echo(prediction.report(model, gpus, network, **options))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
 @main.command("new-step")
 @click.argument("number", type=click.IntRange(min=1))
 @click.option("--part", required=True, help="A module of grader/checks, or the name of a new one.")
-@click.option("--after", type=int, required=True, help="The last step of the part, whose solution is the starter.")
+@click.option("--after", type=steps.number, required=True, help="The part's last step, which the new one starts from.")
 @click.option("--title", default="TODO", show_default=True, help="The step's title.")
 def make_step(number: int, part: str, after: int, title: str) -> None:
     """Make the stubs of step NUMBER, which fail the tests until they are written; see CONTRIBUTING.md."""

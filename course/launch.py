@@ -24,7 +24,10 @@ from course.record.records import Record, read_records
 from course.steps import ROOT
 
 # Flags of the programs: a model that trains in seconds on two cores, or the full one.
-PROFILES: dict[str, dict[str, Any]] = {"cpu": {"depth": 10, "widen_factor": 1}, "gpu": {}}
+PROFILES: dict[str, dict[str, Any]] = {
+    "cpu": {"depth": 10, "widen_factor": 1, "batch_size": 16, "val_batch_size": 100, "base_lr": 0.05},
+    "gpu": {},
+}
 
 # The same for the programs of the second part, on the ten classes of Fashion-MNIST's images.
 IMAGE_PROFILES: dict[str, dict[str, Any]] = {
@@ -36,6 +39,7 @@ TIMEOUT = 600  # seconds a run may take, unless its caller says otherwise
 LOG_LEVEL = "2"  # TensorFlow's errors alone: where a rank fails, each other rank warns once for every tensor
 
 _TAGGED = re.compile(r"\[(\d+)\]<(stdout|stderr)>: ?(.*)")
+_BAR = re.compile(r" \[[=>.]{30}\](?= - |$)")
 _SIGNALLED = re.compile(r"process\s+rank\s+(\d+)\s+with\s+PID\s+\d+\s+on\s+node\s+\S+\s+exited\s+on\s+signal\s+(\d+)")
 _EXITED = re.compile(r"Process name: \[.*?(\d+)\]\s+Exit code:\s+(\d+)")
 _SHUT_DOWN = "Horovod has been shut down"
@@ -71,30 +75,41 @@ def gpu_count() -> int:
     return len(listed.stdout.splitlines())
 
 
+def settings(np: int) -> dict[str, tuple[str, str]]:
+    """Return the environment variables that the course sets for np ranks, each as (value, reason)."""
+    threads = str(max(1, len(os.sched_getaffinity(0)) // np))
+    all_cores = "all ranks' threads together fill the cores, without competing for them"
+    wanted = {
+        "OMPI_MCA_mpi_yield_when_idle": (
+            "1",
+            "ranks that wait inside MPI leave their core to a rank that has work to do",
+        ),
+        "PRTE_MCA_rmaps_default_mapping_policy": ("slot:oversubscribe", "there may be more ranks than cores"),
+        "PRTE_MCA_hwloc_default_binding_policy": ("none", "a rank's threads may use any core, not only one"),
+        "OMP_NUM_THREADS": (threads, all_cores),
+        "TF_NUM_INTRAOP_THREADS": (threads, all_cores),
+        "TF_NUM_INTEROP_THREADS": (threads, all_cores),
+        "HOROVOD_STALL_CHECK_TIME_SECONDS": (
+            "10",
+            "Horovod reports a collective that some ranks never join; default: 60",
+        ),
+        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": ("30", "Horovod ends a run that waits for so long; default: never"),
+        "TF_CPP_MIN_LOG_LEVEL": (LOG_LEVEL, "TensorFlow logs errors only"),
+        "PYTHONUNBUFFERED": ("1", "lines appear when they are printed"),
+    }
+    if os.geteuid() == 0:
+        for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
+            reason = "mpirun refuses to run as root, as in many containers, unless both variables allow it"
+            wanted |= {variable: ("1", reason), f"{variable}_CONFIRM": ("1", reason)}
+    return wanted
+
+
 def environment(np: int) -> dict[str, str]:
     """Return the environment variables for np ranks on this machine. Those that the user has set take precedence.
 
     With them, a plain `mpirun -np N python script.py` works as root, with more ranks than cores, and in a container.
     """
-    threads = str(max(1, len(os.sched_getaffinity(0)) // np))
-    wanted = {
-        # Ranks that wait inside MPI yield their core. Otherwise they keep it from a rank that has work to do.
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": "slot:oversubscribe",
-        "PRTE_MCA_hwloc_default_binding_policy": "none",
-        # All ranks' threads together fill the cores, without competing for them.
-        "OMP_NUM_THREADS": threads,
-        "TF_NUM_INTRAOP_THREADS": threads,
-        "TF_NUM_INTEROP_THREADS": threads,
-        # Horovod reports a collective that some ranks never join, and ends it. Its defaults are 60 s, and never.
-        "HOROVOD_STALL_CHECK_TIME_SECONDS": "10",
-        "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS": "30",
-        "TF_CPP_MIN_LOG_LEVEL": LOG_LEVEL,
-        "PYTHONUNBUFFERED": "1",
-    }
-    if os.geteuid() == 0:
-        for variable in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
-            wanted |= {variable: "1", f"{variable}_CONFIRM": "1"}
+    wanted = {name: value for name, (value, _) in settings(np).items()}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     # A user's keras.json may want images as (channels, height, width), which no kernel for CPUs takes.
     ours = {"PATH": path, "KERAS_HOME": str(ROOT / "course" / "internal" / "keras")}
@@ -248,8 +263,12 @@ def _take(line: str, run: Run, say: Callable[[str], None]) -> None:
 
 
 def as_terminal(text: str) -> str:
-    """Return a line as a terminal shows it: what follows the last carriage return, as progress bars use it."""
-    return text.replace("\b", "").rstrip("\r").rpartition("\r")[2].rstrip()
+    """Return a line as a terminal shows it: what follows the last carriage return, as progress bars use it.
+
+    Keras' bar itself is left out: numbers before and after it say the same, and the line fits into a notebook.
+    """
+    shown = text.replace("\b", "").replace("\0", "").rstrip("\r").rpartition("\r")[2].rstrip()
+    return _BAR.sub("", shown)
 
 
 def _failure(run: Run, code: int) -> RunError:

@@ -1,38 +1,21 @@
 """Helpers that several lessons share: filters for what a run prints, clean folders, servers, new lines of a program."""
 
+import ast
 import difflib
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from IPython import get_ipython
-
 from course import launch
 from course.cluster import Cluster
-from course.internal import missing_names
 from course.steps import SOLUTIONS
 
 WORKER_AND_PS = SOLUTIONS / "parameter_server" / "worker_and_ps.py"
 RUN_FOLDERS = ("cache", "logs", "results", "host-*")  # what the programs of the second part write where they run
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", launch.LOG_LEVEL)  # a lesson imports TensorFlow, too, to look things up
-if shell := get_ipython():
-    missing_names.explain(shell)
-
-
-def ranks_or_np(ranks: int) -> int:
-    """Return the number of ranks that a lesson runs on: np where `papermill -p np` has set it, otherwise ranks.
-
-    A learner may have imported numpy as np: only a number counts.
-
-    Args:
-        ranks: the lesson's parameter.
-    """
-    shell = get_ipython()
-    np = shell.user_ns.get("np") if shell else None
-    return np if isinstance(np, int) else ranks
 
 
 def quiet(line: str) -> None:
@@ -51,6 +34,35 @@ def only(pattern: str) -> Callable[[str], None]:
     """
     matches = re.compile(pattern).search
     return lambda line: print(line) if matches(line) else None
+
+
+def error_of(program: str | Path, **variables: str) -> str:
+    """Run a program in a process of its own, and return the last line of its error output.
+
+    Args:
+        program: the script.
+        variables: environment variables, in addition to those of this process.
+    """
+    ended = subprocess.run([sys.executable, program], env=os.environ | variables, capture_output=True, text=True)
+    return (ended.stderr.strip().splitlines() or [""])[-1]
+
+
+def show_function(program: str | Path, name: str) -> None:
+    """Print a function of a program.
+
+    Args:
+        program: the file.
+        name: of the function.
+
+    Raises:
+        LookupError: the program has no such function.
+    """
+    text = Path(program).read_text()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            print(ast.get_source_segment(text, node))
+            return
+    raise LookupError(f"{Path(program).name} has no function {name}.")
 
 
 def empty_folder(path: str | Path) -> Path:

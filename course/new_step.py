@@ -46,6 +46,7 @@ def step_{number:02d}({arguments}) -> Finding | None:
     return Finding(seen="TODO: what was observed", expected="TODO: what the solution does")
 '''
 OF_A_NEW_PART = "runs: HorovodRuns, expected: HorovodRuns, source: Source"
+PROBLEM = "TODO: the problem that the step solves, without the solution"
 ROWS = '"""{kind} scripts of step {number}. TODO: name the part."""\n\nfrom tests.corpus.variant import {made}\n'
 CORRECT = '\nCORRECT {sign} (right({number}, "the solution of step {number}", in_ci=True)(),)\n'
 WRONG = """
@@ -82,11 +83,12 @@ def make(number: int, part: str, after: int, title: str) -> list[Path]:
         _move_link(before, step)
     step.notebook.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(lesson_skeleton.notebook(step), step.notebook)
+    step.answer.write_text("TODO: a model answer to the lesson's written question.\n")
     _register(step)
     check = _add_check(step, after, module) if module else _add_part(step, part)
     written = [step.solution, step.notebook, REGISTRY, check, *_add_rows(step, part)]
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *written], cwd=ROOT)
-    return written
+    return [*written, step.answer]
 
 
 def _known(number: int) -> Step:
@@ -147,8 +149,8 @@ def _register(step: Step) -> None:
         if isinstance(node, ast.Assign | ast.AnnAssign) and ast.unparse(node).startswith("STEPS")
     )
     assert isinstance(table, ast.Tuple) and table.end_lineno
-    later = [entry.lineno for entry in table.elts if _number(entry) > step.number]
-    fields = (step.number, step.title, step.starter_name, step.solution_name, step.script)
+    later = [entry.lineno for entry in table.elts if step.number < _number(entry) < steps.INTERLUDE]
+    fields = (step.number, step.title, step.starter_name, step.solution_name, step.script, PROBLEM, 0)
     lines = text.splitlines(keepends=True)
     lines.insert(min([*later, table.end_lineno]) - 1, f"    Step({', '.join(map(repr, fields))}),\n")
     REGISTRY.write_text("".join(lines))

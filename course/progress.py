@@ -1,18 +1,25 @@
-"""What a learner has done so far: the best check of each step, kept in a file in the lessons' folder."""
+"""The map of the course, and what a learner has done so far: the best check of each step, kept in a file."""
 
 import contextlib
 import hashlib
 import json
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from IPython.core.formatters import DisplayFormatter
+from IPython.display import display
 
-from course.steps import NOTEBOOKS, ROOT, STEPS, Step
+from course import steps
+from course.internal import kept, saving
+from course.steps import NOTEBOOKS, Step
 
 FILE = NOTEBOOKS / "progress.json"
-MEASURED = ROOT / "benchmarks" / "results.json"
+PREDICTIONS = "predictions.json"  # next to it
+INDEX = NOTEBOOKS / "index.ipynb"
+MAP = "map"  # the id of the cell there that shows it
 
 
 class Kept(msgspec.Struct, array_like=True):
@@ -36,33 +43,62 @@ def keep(step: int, status: str, score: float, max_score: float, script: Path, f
         script: the learner's file.
         file: where to.
     """
-    known = _known(file)
+    known = kept.read(file, Kept)
     best = known.get(str(step))
     if status == "not_graded" or (best and (best.status == "passed", best.score) > (status == "passed", score)):
         return
     known[str(step)] = Kept(status, score, max_score, time.strftime("%d %B %Y, %H:%M"), _digest(script))
-    new = file.with_name(f"{file.name}.{os.getpid()}")
-    with contextlib.suppress(OSError):  # a report is worth more than a note of it
-        new.write_bytes(msgspec.json.encode(known))
-        new.replace(file)
+    kept.write(file, known)
+
+
+def passed(step: int) -> bool:
+    """Return whether a check of a step has ever passed."""
+    best = kept.read(FILE, Kept).get(str(step))
+    return best is not None and best.status == "passed"
+
+
+def predicted(step: int, question: str, known: bool) -> None:
+    """Keep whether the learner's first prediction was right. Predictions give no points.
+
+    Args:
+        step: the number of the lesson.
+        question: the name of the prediction in that lesson.
+        known: whether it was right.
+    """
+    file = FILE.with_name(PREDICTIONS)
+    kept.write(file, {f"{step} {question}": known} | kept.read(file, bool))
 
 
 class Overview:
-    """All steps, each with its lesson, the time it computes, and the learner's best check."""
+    """The map: all steps by parts, each with its lesson, its problem, its time, and what the learner has done there."""
 
     def __init__(self, file: Path = FILE):
         """Read the checks that were kept in a file, next to the folders with the learner's scripts."""
-        self.checks, self.folder = _known(file), file.parent
+        self.checks, self.folder = kept.read(file, Kept), file.parent
+        self.predictions = kept.read(file.with_name(PREDICTIONS), bool)
 
     def _repr_markdown_(self) -> str:
         """Return the table for a notebook."""
-        seconds = json.loads(MEASURED.read_text())["course"]["notebooks"]
-        lines = ["| Step | Lesson | Computes for | Your best check |", "| --- | --- | --- | --- |"]
-        for step in STEPS:
-            lesson = f"[{step.title}]({step.name}/{step.name}.ipynb)"
-            label = step.label.removeprefix("step ").capitalize()
-            lines.append(f"| {label} | {lesson} | {_duration(seconds.get(step.name))} | {self._check(step)} |")
+        lines = [
+            f"| Step | Lesson | The problem | Time | {_unbroken('Your progress')} |",
+            "| --- | :-- | :-- | --: | :-- |",
+        ]
+        for number, (part, of_part) in enumerate(steps.by_part(), 1):
+            lines.append(f"| | **Part {number}: {part.title}** | | **{_unbroken(hours(of_part))}** | |")
+            lines += [self._row(step) for step in of_part]
+        lines.append(f"| | **All parts** | | **{_unbroken(hours(steps.STEPS))}** | |")
         return "\n".join(lines)
+
+    def _row(self, step: Step) -> str:
+        lesson = f"[{step.title}]({step.name}/{step.name}.ipynb)"
+        done = "; ".join(filter(None, (self._check(step), self._predictions(step))))
+        label, time = _unbroken(step.short_label.capitalize()), _unbroken(_time(step.minutes))
+        return f"| {label} | {lesson} | {step.problem} | {time} | {done} |"
+
+    def _predictions(self, step: Step) -> str:
+        """Return how many of a lesson's predictions were right at first, if there were any."""
+        known = [right for name, right in self.predictions.items() if name.split()[0] == str(step.number)]
+        return f"{sum(known)} of {len(known)} predictions right" if known else ""
 
     def _check(self, step: Step) -> str:
         """Return what the best check of a step found, or why there is none."""
@@ -84,12 +120,48 @@ def _digest(script: Path) -> str:
     return ""
 
 
-def _duration(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+def _unbroken(words: str) -> str:
+    """Return words that stay on one line, however narrow their column is."""
+    return words.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _known(file: Path) -> dict[str, Kept]:
-    """Return the checks that were kept; none where the file is missing or damaged."""
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Kept])
-    return {}
+def _time(minutes: int) -> str:
+    """Return a time as a person says it: 35 min, 1 h 20 min or 2 h."""
+    parts = (minutes // 60, "h"), (minutes % 60, "min")
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)
+
+
+def hours(of_part: Iterable[Step]) -> str:
+    """Return how long some steps take together, in whole hours."""
+    return f"{sum(step.minutes for step in of_part) / 60:.0f} hours"
+
+
+def show() -> None:
+    """Display the map, and below it the logbook, once it has a line."""
+    display(*_pages())
+
+
+def fill(index: Path = INDEX) -> None:
+    """Write the map into the page that JupyterLab opens, as if its cell had been run: a learner sees it at once.
+
+    Where that cannot be, the learner runs the cell.
+
+    Args:
+        index: the notebook with the map's cell.
+    """
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        page = json.loads(index.read_text(encoding="utf-8"))
+        (cell,) = (cell for cell in page["cells"] if cell["id"] == MAP)
+        shown = [DisplayFormatter().format(each)[0] for each in _pages()]
+        cell["outputs"] = [{"output_type": "display_data", "data": data, "metadata": {}} for data in shown]
+        new = index.with_name(f".{index.name}.{os.getpid()}")
+        new.write_text(json.dumps(page, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        new.replace(index)
+        saving.note(index).wait()
+
+
+def _pages() -> list[object]:
+    from course import logbook  # which imports matplotlib, and only the map needs it
+
+    lines = logbook.Logbook()
+    return [Overview(), lines] if lines.lines else [Overview()]

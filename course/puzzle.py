@@ -3,24 +3,37 @@
 The scripts are edits of the solutions. This module does not say which of the three is wrong: the judge does.
 """
 
+import math
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from IPython.display import HTML
+from IPython.display import HTML, publish_display_data
 
-from course import exercise, steps
+from course import exercise, progress, steps
 
 Answer = int | float | str
 Edits = tuple[tuple[str, str], ...]  # (old text, new text); each old text occurs once in the solution
-Report = TypeVar("Report")
+
+
+class Judgement(Protocol):
+    """A report, as grader.notebook.check returns it."""
+
+    status: str
+
+    def _repr_html_(self) -> str: ...
+
+
+Report = TypeVar("Report", bound=Judgement)
 
 REPAIR = "repair_me"
+MEASURED = "application/vnd.course.measured+json"  # in the outputs of a run that no one looks at: see hosts.recorded
 NONE_YET = "Nothing to check yet:"
 
 _WRAPPED = "opt = hvd.DistributedOptimizer(opt)\n"
-_SGD = "opt = tf.keras.optimizers.SGD(learning_rate=args.base_lr)\n"
+_SGD = "opt = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=0.9)\n"
 _STEPS = "    steps_per_epoch=len(train_iter) // hvd.size(),\n"
 _UNEVEN = "    steps_per_epoch=len(train_iter) // hvd.size() + int(hvd.rank() < len(train_iter) % hvd.size()),\n"
 _AVERAGE = "callbacks.append(hvd.callbacks.MetricAverageCallback())\n"
@@ -108,8 +121,9 @@ def write(step: int, script: str | Path, directory: str | Path = ".") -> HTML | 
         script: the learner's own file.
         directory: where the lesson is.
     """
-    if f"TODO: Step {step}" in Path(script).read_text():
-        print(f"Finish step {step} first: {Path(script).name} still has a comment TODO: Step {step}.")
+    if f"TODO: Step {step}" in Path(script).read_text() and not progress.passed(step):
+        name = Path(script).name
+        print(f"Finish step {step} first: {name} still has a comment TODO: Step {step}, and no check of it has passed.")
         return None
     shown = []
     for name in SCRIPTS[step]:
@@ -122,8 +136,10 @@ def write(step: int, script: str | Path, directory: str | Path = ".") -> HTML | 
     return HTML("".join(shown).replace("<details>", "<details open>"))
 
 
-def judged(step: int, wrong: str | None, check: Callable[[int, str], Report]) -> Report | None:
-    """Judge the script that a learner takes for the wrong one, and return the judge's report.
+def judged(step: int, wrong: str | None, check: Callable[[int, str], Report]) -> HTML | Report | None:
+    """Judge the script that a learner takes for the wrong one; return whether it is, with the judge's report folded.
+
+    Without a verdict, return the judge's report.
 
     Args:
         step: the step.
@@ -136,10 +152,16 @@ def judged(step: int, wrong: str | None, check: Callable[[int, str], Report]) ->
     if wrong not in SCRIPTS[step]:
         print(f"{wrong!r} is none of the scripts. Write one of {', '.join(map(repr, SCRIPTS[step]))}.")
         return None
-    print(
-        f"The judge runs {wrong}.py. If a check fails, you have found the wrong one. If all pass, {wrong}.py is right."
+    report = check(step, f"{wrong}.py")
+    if report.status not in ("passed", "failed"):
+        return report
+    found = (
+        "✓ Right: {0}.py is the wrong one."
+        if report.status == "failed"
+        else "✗ All checks of {0}.py pass. Try another."
     )
-    return check(step, f"{wrong}.py")
+    folded = f"<details><summary>What the judge says about {wrong}.py</summary>{report._repr_html_()}</details>"
+    return HTML(f"<p><b>{found.format(wrong)}</b></p>{folded}")
 
 
 def edited(path: str | Path, untouched: str) -> bool:
@@ -170,22 +192,38 @@ def repaired(step: int, check: Callable[[int, str], Report]) -> Report | None:
     return check(step, path) if edited(path, text(step, REPAIR)) else None
 
 
+def _is_plain(measured: Answer) -> bool:
+    """Whether JSON can hold a value: not infinity, and no type of NumPy's."""
+    return isinstance(measured, str) or (isinstance(measured, int | float) and math.isfinite(measured))
+
+
 def predicted(
+    step: int | str,
+    question: str,
     guess: Answer | None,
     measured: Answer,
     why: str,
     typical: Mapping[Answer, str] | None = None,
     factor: float = 1.0,
 ) -> None:
-    """Print whether a prediction is right, what was measured, and why.
+    """Print whether a prediction is right, what was measured, and why; keep whether the first one was.
+
+    In a run that no one looks at, nothing is predicted: its pages show what was measured, and why.
 
     Args:
+        step: the lesson, as a number or a name such as "6b".
+        question: a name for it, which no other prediction of the lesson has.
         guess: the learner's prediction; None while there is none, and then nothing is given away.
         measured: what the lesson has measured.
         why: the reason, true whatever was predicted.
         typical: wrong predictions that many make, and what each one would mean.
         factor: how far off a number may be: with 1.5, those from measured / 1.5 to measured * 1.5 are right.
     """
+    shown = f"{measured:.3g}" if isinstance(measured, float) else measured
+    if "COURSE_HEADLESS" in os.environ:
+        kept = {MEASURED: measured} if _is_plain(measured) else {}
+        publish_display_data({"text/markdown": f"**Measured:** {shown}. {why}", **kept})
+        return
     if guess is None:
         print("No prediction yet: put yours in place of None above, then run that cell and this one.")
         return
@@ -193,11 +231,11 @@ def predicted(
     if isinstance(guess, bool) or not isinstance(guess, int | float if number else str):
         print(f"{guess!r} is not {'a number' if number else 'a name in quotation marks'}, so it cannot be compared.")
         return
-    shown = f"{measured:.3g}" if isinstance(measured, float) else measured
     if isinstance(guess, str) or isinstance(measured, str):
         right = guess == measured
     else:
         right = measured / factor <= guess <= measured * factor
+    progress.predicted(steps.get(step).number, question, right)
     if right:
         print(f"Your prediction is right. Measured: {shown}.")
     else:

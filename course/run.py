@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import papermill
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbconvert import HTMLExporter
@@ -20,6 +21,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from traitlets.config import Config
 
+from course.internal import alternatives
 from course.steps import STEPS, Step
 
 TIMEOUT = 900  # seconds per notebook
@@ -111,6 +113,9 @@ def run(
     out.mkdir(parents=True, exist_ok=True)
     display = Display(console or Console())
     results: list[dict[str, Any]] = []
+    logbook = (out / "logbook.json").absolute()
+    logbook.unlink(missing_ok=True)
+    os.environ["COURSE_LOGBOOK"] = str(logbook)  # kernels inherit it: see course.logbook
     summary = {"np": np, "profile": profile, "notebooks": results, "seconds": 0.0}
     began = time.perf_counter()
     with display.progress:
@@ -195,7 +200,10 @@ def _execute(
             )
         finally:
             with suppress(FileNotFoundError):
-                page, _ = HTMLExporter().from_filename(str(executed))
+                lesson = nbformat.read(executed, as_version=4)
+                alternatives.describe(lesson)
+                nbformat.write(lesson, executed)
+                page, _ = HTMLExporter().from_notebook_node(lesson)
                 executed.with_suffix(".html").write_text(page, encoding="utf-8")
 
 

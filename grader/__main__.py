@@ -1,7 +1,9 @@
 """The judge's command line: python -m grader check for a script, python -m grader batch for all below a folder."""
 
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -9,8 +11,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from course import steps
+from course.internal import namespaces
 from grader.checks import ending
-from grader.report import head, text
+from grader.report import github, head, junit, markdown, text
 from grader.runner.pool import Pool
 from grader.sandbox import policy
 from grader.terms.report import Report
@@ -24,24 +27,51 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--step", "number", type=steps.number, required=True, help="The step that the script is for.")
+@click.option("--step", "number", type=steps.number, required=True, help="The script's step, such as 3 or capstone_1.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--junit", "junit_file", type=click.Path(path_type=Path), help="Write the report as JUnit XML, too.")
+@click.option("--github", "for_github", is_flag=True, help="Print annotations for GitHub Actions, and write a summary.")
 @click.argument("file")
-def check(number: int, as_json: bool, file: str) -> None:
-    """Judge one script. Exits with 0 passed, 1 failed or for review, 2 not graded."""
+def check(number: int, as_json: bool, junit_file: Path | None, for_github: bool, file: str) -> None:
+    """Judge one script. Exits with 0 passed, 1 failed or for review, 2 not graded or a report not written."""
+    if as_json and for_github:
+        raise click.UsageError("--json prints one object and nothing else, so --github cannot print annotations.")
     console = Console(stderr=as_json, highlight=False)
     before = head.read(file, number)  # the file as it is judged
+    with github.without_commands() if for_github else nullcontext():
+        try:
+            report = _judge(number, file, console)
+        except Exception as error:  # such as a full disk: a program that calls this one gets its object all the same
+            report = Report(number, file, "not_graded")
+            report.checks = [ending.outcome("error", number, f"The grader could not start: {error}")]
+        if as_json:
+            click.echo(report.to_json())
+        else:
+            text.show_head(before, console)
+            text.show(report, console)
     try:
-        report = _judge(number, file, console)
-    except Exception as error:  # such as a full disk: a program that calls this one gets its object all the same
-        report = Report(number, file, "not_graded")
-        report.checks = [ending.outcome("error", number, f"The grader could not start: {error}")]
-    if as_json:
-        click.echo(report.to_json())
-    else:
-        text.show_head(before, console)
-        text.show(report, console)
+        _write_reports(report, junit_file, for_github)
+    except OSError as error:
+        click.echo(f"The verdict is above, but {error.filename} cannot be written: {error.strerror}.", err=True)
+        sys.exit(EXIT["not_graded"])
     sys.exit(EXIT[report.status])
+
+
+def _write_reports(report: Report, junit_file: Path | None, for_github: bool) -> None:
+    """Write the report for other programs: as JUnit XML, and for GitHub Actions.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    if for_github:
+        for command in github.commands(report, Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())):
+            click.echo(command)
+    if junit_file:
+        junit_file.write_bytes(junit.document(report))
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")  # a file of this job, which other steps write to as well
+    if for_github and summary:
+        with Path(summary).open("a", encoding="utf-8") as page:
+            page.write(markdown.page(report))
 
 
 def _judge(number: int, file: str, console: Console) -> Report:
@@ -52,7 +82,8 @@ def _judge(number: int, file: str, console: Console) -> Report:
         if why_not:
             pool.sandboxed = False
             console.print(
-                f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust."
+                f"No sandbox can be made here ({why_not}): the script runs unprotected. Check only what you trust. "
+                f"{namespaces.PERMIT}"
             )
         return judge(file, number, pool, figure=False)
 
@@ -66,7 +97,7 @@ def batch(number: int, jobs: int, directory: Path) -> None:
     why_not = policy.available()
     if why_not:
         raise click.ClickException(
-            f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."
+            f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less. {namespaces.PERMIT}"
         )
     from grader import checks
     from grader.classroom.archives import JUNK
@@ -84,7 +115,7 @@ def batch(number: int, jobs: int, directory: Path) -> None:
     ]
     if not files:
         raise click.ClickException(
-            f"There is no script of step {number} below {directory}: no file ends with {suffix}."
+            f"There is no script of {steps.label(number)} below {directory}: no file ends with {suffix}."
         )
     with Pool() as pool, ThreadPoolExecutor(jobs) as threads, Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("judging", total=len(files))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from course import steps
 from grader import checks
 from grader.checks import ending
-from grader.checks.part import NOT_RUN, Part
+from grader.checks.part import Part
 from grader.reading import parsing
 from grader.reading.parsing import NoScriptError, Source, UnreadableError
 from grader.runner import answers, expectations
@@ -81,6 +81,9 @@ def _judge(report: Report, part: Part[Any], pool: Pool, seconds: float, figure: 
     source = part.read(text)
     report.remarks = source.remarks
     clusters = part.clusters(number)
+    if not clusters:  # the file is judged as it stands
+        _compare(report, part, source, Runs({}), Runs({}), seconds)
+        return
     expected = expectations.of(steps.get(number), clusters + part.references(number), pool, part.facts)
     answer = pool.run(text, part.script, clusters, seconds, begins)
     runs = answers.read(answer, clusters, part.facts)
@@ -143,15 +146,17 @@ def _void(outcome: Outcome) -> Outcome:
 def _fail(report: Report, part: Part[Any], why: str, line: int | None = None) -> None:
     """Report a script whose own fault it is that nothing can be compared."""
     report.status = "failed"
-    report.checks = _unjudged(report.step, part, ending.outcome("failed", report.step, why, line))
+    ended = replace(ending.outcome("failed", report.step, why, line), name=part.whole)
+    report.checks = _unjudged(report.step, part, ended)
 
 
 def _leave_open(report: Report, part: Part[Any], why: str) -> None:
     """Report no verdict, where the script is not at fault."""
     report.status = "not_graded"
-    report.checks = _unjudged(report.step, part, ending.outcome("error", report.step, why))
+    ended = replace(ending.outcome("error", report.step, why), name=part.whole)
+    report.checks = _unjudged(report.step, part, ended)
 
 
 def _unjudged(number: int, part: Part[Any], ended: Outcome) -> list[Outcome]:
     """Return the outcomes where there is nothing to compare, which the first one explains."""
-    return [ended, *(check.outcome("skipped", NOT_RUN) for check in part.up_to(number))]
+    return [ended, *(check.outcome("skipped", part.not_run) for check in part.up_to(number))]

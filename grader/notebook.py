@@ -12,6 +12,7 @@ import msgspec
 from IPython.display import HTML, FileLink
 
 from course import progress, steps
+from course.internal import namespaces
 from course.internal.waiting import Waiting
 from course.steps import NOTEBOOKS, ROOT, SOLUTIONS
 from grader.judge import judge
@@ -30,7 +31,7 @@ def _pool() -> Pool:
     why_not = policy.available()
     if why_not:
         pool.sandboxed = False
-        print(f"No sandbox can be made here ({why_not}): your script runs unprotected.")
+        print(f"No sandbox can be made here ({why_not}): your script runs unprotected. {namespaces.PERMIT}")
     return pool.__enter__()
 
 
@@ -42,14 +43,22 @@ class Checked(Report):
 
     def _repr_html_(self) -> str:
         """Return the report for a notebook, with its head."""
-        return html.of_head(self.head) + html.page(self, self.figure)
+        return html.of_head(self.head) + html.page(self, self.figure) + self._onward()
+
+    def _onward(self) -> str:
+        """Return a link to the next lesson, once the step's own file has passed."""
+        following = steps.after(steps.get(self.step)) if self.head and self.status == "passed" else None
+        if not following:
+            return ""
+        name = f"{following.label.capitalize()}: {following.title}"
+        return f'<p>Next: <a href="../{following.name}/{following.name}.ipynb">{name}</a></p>'
 
 
 def check(step: int | str, script: str = "fashion_mnist.py") -> Checked:
     """Judge the script at a step; the report shows itself in the notebook, and index.ipynb shows its result.
 
     Args:
-        step: its number, or its name, such as capstone_1.
+        step: its number, or its name, such as "capstone 1".
         script: the learner's file.
     """
     number = steps.number(str(step))
@@ -73,11 +82,11 @@ def certificate(step: str, name: str = "", folder: Path = NOTEBOOKS) -> HTML | F
     """Write certificate.html, on the last check of a capstone that passed, and return a link to it.
 
     Args:
-        step: the name of the capstone, such as capstone_1.
+        step: the capstone, such as "capstone 1".
         name: the learner's, if it is to be on the page.
         folder: where the check was kept.
     """
-    kept = folder / f"{step}.passed.json"
+    kept = folder / f"{steps.get(step).name}.passed.json"
     try:
         passed = msgspec.json.decode(kept.read_bytes(), type=certificates.Passed)
     except (OSError, msgspec.MsgspecError):

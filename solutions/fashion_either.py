@@ -62,7 +62,7 @@ def train(args):
     model = new_model(args.hidden, args.rate)
     fit = model.fit(
         batches(*training, args.batch_size),
-        # The data never end, so it has to be said how many steps go over all of them once.
+        # The data repeat endlessly, so fit() needs the number of steps in one pass over them.
         steps_per_epoch=len(training[0]) // args.batch_size,
         epochs=args.epochs,
         callbacks=[

@@ -99,11 +99,11 @@ def train(args, strategy, served, chief, log_dir):
     together = strategy.num_replicas_in_sync
     batch_size = args.batch_size * together
     with strategy.scope():
-        # An epoch has fewer steps where several workers take one together, and so each step is longer.
+        # If several workers make each step together, an epoch has fewer steps, so each has to be longer.
         model = new_model(args.hidden, args.rate * together)
     fit = model.fit(
         distributed(*training, batch_size, served),
-        # The data never end, so it has to be said how many steps go over all of them once.
+        # The data repeat endlessly, so fit() needs the number of steps in one pass over them.
         steps_per_epoch=len(training[0]) // batch_size,
         epochs=args.epochs,
         callbacks=[
@@ -124,7 +124,7 @@ if __name__ == "__main__":
     of_cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
     servers = len(of_cluster.cluster_spec().as_dict().get("ps", []))
     over_all = new_strategy(of_cluster, task_type, servers)
-    # Workers other than the chief have to take part in saving, and write where it is thrown away.
+    # Workers other than the chief have to take part in saving, and write to a temporary folder.
     is_chief = task_type == "chief" or index == 0
     with tempfile.TemporaryDirectory() as thrown_away:
         reached = train(arguments, over_all, bool(servers), is_chief, arguments.log_dir if is_chief else thrown_away)

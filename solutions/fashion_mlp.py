@@ -36,16 +36,16 @@ def parse_arguments():
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--data-dir", default=data.SHIPPED, help="folder with the four Fashion-MNIST files")
-    parser.add_argument("--train-samples", type=int, help="train on the first of the images only")
-    parser.add_argument("--test-samples", type=int, help="validate on the first of the images only")
+    parser.add_argument("--train-samples", type=int, help="train on this many images only")
+    parser.add_argument("--test-samples", type=int, help="validate on this many images only")
     parser.add_argument("--batch-size", type=int, default=10, help="training images per step, of each process")
-    parser.add_argument("--val-batch-size", type=int, default=100, help="validation images per step, likewise")
+    parser.add_argument("--val-batch-size", type=int, default=100, help="validation images per step, of each process")
     parser.add_argument("--hidden", type=int, default=256, help="units of the hidden layer")
     parser.add_argument("--learning-rate", type=float, default=0.004, help="learning rate of one process")
-    parser.add_argument("--epochs", type=int, default=20, help="most epochs to train for")
+    parser.add_argument("--epochs", type=int, default=20, help="maximum number of epochs")
     parser.add_argument("--stop-at", type=float, default=0.9, help="validation accuracy to stop at")
-    parser.add_argument("--log-dir", default="./logs", help="where TensorBoard logs go")
-    parser.add_argument("--seed", type=int, help="make the run repeatable (a number of its own for every process)")
+    parser.add_argument("--log-dir", default="./logs", help="folder for TensorBoard logs")
+    parser.add_argument("--seed", type=int, help="make the run repeatable")
     return parser.parse_args()
 
 

@@ -1,7 +1,8 @@
-"""Train a multilayer perceptron on Fashion-MNIST with Keras, tf.data and Horovod, one process per device.
+"""Train a multilayer perceptron on Fashion-MNIST with Keras, tf.data and Horovod, one process per GPU or CPU core.
 
-    mpirun -np 4 python fashion_mlp.py
-    mpirun -np 4 python fashion_mlp.py --hidden 64 --epochs 3 --train-samples 1200
+    python fashion_mlp.py --hidden 64 --epochs 3 --train-samples 1200
+    mpirun -np 4 python fashion_mlp.py …                                                      # 4 on one host
+    mpirun -np 8 --host a:4,b:4 --bind-to none --map-by slot -x PATH python fashion_mlp.py …  # on 2 hosts
 
 The network has one hidden layer. Training ends after the first epoch whose validation accuracy reaches a target.
 """
@@ -37,27 +38,25 @@ def parse_arguments():
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--data-dir", default=data.SHIPPED, help="folder with the four Fashion-MNIST files")
-    parser.add_argument("--train-samples", type=int, help="train on the first of the images only")
-    parser.add_argument("--test-samples", type=int, help="validate on the first of the images only")
+    parser.add_argument("--train-samples", type=int, help="train on this many images only")
+    parser.add_argument("--test-samples", type=int, help="validate on this many images only")
     parser.add_argument("--batch-size", type=int, default=10, help="training images per step, of each process")
-    parser.add_argument("--val-batch-size", type=int, default=100, help="validation images per step, likewise")
+    parser.add_argument("--val-batch-size", type=int, default=100, help="validation images per step, of each process")
     parser.add_argument("--hidden", type=int, default=256, help="units of the hidden layer")
     parser.add_argument("--learning-rate", type=float, default=0.004, help="learning rate of one process")
-    parser.add_argument("--epochs", type=int, default=20, help="most epochs to train for")
+    parser.add_argument("--epochs", type=int, default=20, help="maximum number of epochs")
     parser.add_argument("--stop-at", type=float, default=0.9, help="validation accuracy to stop at")
-    parser.add_argument("--log-dir", default="./logs", help="where TensorBoard logs go")
-    parser.add_argument("--seed", type=int, help="make the run repeatable (a number of its own for every process)")
+    parser.add_argument("--log-dir", default="./logs", help="folder for TensorBoard logs")
+    parser.add_argument("--seed", type=int, help="make the run repeatable")
     return parser.parse_args()
 
 
 def pin_gpu():
-    """Let this process see one GPU only, the one of its local rank, and take its memory as it is needed."""
+    """Let this process see one GPU only: that of its local rank, or the only one that the launcher shows it."""
     gpus = tf.config.list_physical_devices("GPU")
     if not gpus:
         return
-    if hvd.local_size() > len(gpus):
-        raise SystemExit(f"{hvd.local_size()} ranks on a host with {len(gpus)} GPUs: start one rank per GPU")
-    gpu = gpus[hvd.local_rank()]
+    gpu = gpus[0] if len(gpus) == 1 else gpus[hvd.local_rank()]
     tf.config.set_visible_devices(gpu, "GPU")
     tf.config.experimental.set_memory_growth(gpu, True)
 
@@ -66,7 +65,7 @@ def pipeline(images, labels, batch_size, shuffled):
     """Return a data set of this rank's batches: float32 images (batch, 28, 28, 1), from 0 to 1, and labels."""
     scaled = images[..., None].astype("float32") / 255
     dataset = tf.data.Dataset.from_tensor_slices((scaled, labels))
-    # Shares are equally long, or a rank would take a step more than the others and wait for them indefinitely.
+    # All shares have the same length. Otherwise one rank would take one more step than the others, and wait for them.
     share = len(images) // hvd.size()
     dataset = dataset.shard(hvd.size(), hvd.rank()).take(share)
     if shuffled:
@@ -88,7 +87,7 @@ def main():
     args = parse_arguments()
     pin_gpu()
     if args.seed is not None:
-        tf.keras.utils.set_random_seed(args.seed)
+        tf.keras.utils.set_random_seed(args.seed + hvd.rank())
 
     (train_images, train_labels), (test_images, test_labels) = data.load(
         args.data_dir, args.train_samples, args.test_samples
@@ -99,7 +98,8 @@ def main():
     network = build_network(args.hidden)
     network.compile(
         loss="sparse_categorical_crossentropy",
-        # A step averages over size() times as many images, and an epoch has size() times fewer steps: longer steps.
+        # A step averages over size() times as many images, and an epoch has size() times fewer steps. So steps are
+        # size() times as long.
         optimizer=hvd.DistributedOptimizer(tf.keras.optimizers.SGD(args.learning_rate * hvd.size())),
         metrics=["accuracy"],
     )

@@ -4,7 +4,7 @@
     python fashion_trainer.py --hidden 64 --epochs 3 --train-samples 1200
 
 After each epoch the model is saved in --log-dir, as checkpoint-1.h5, checkpoint-2.h5 and so on. Started again, training
-resumes after the newest of them.
+resumes from the newest of them.
 """
 
 import argparse
@@ -24,16 +24,16 @@ parser = argparse.ArgumentParser(
     description="Train a small network on Fashion-MNIST.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
 )
 parser.add_argument("--data-dir", default=data.SHIPPED, help="folder with the four Fashion-MNIST files")
-parser.add_argument("--train-samples", type=int, help="train on the first of the images only")
-parser.add_argument("--test-samples", type=int, help="validate on the first of the images only")
+parser.add_argument("--train-samples", type=int, help="train on this many images only")
+parser.add_argument("--test-samples", type=int, help="validate on this many images only")
 parser.add_argument("--batch-size", type=int, default=10, help="training images per step, of each process")
-parser.add_argument("--val-batch-size", type=int, default=100, help="validation images per step, likewise")
+parser.add_argument("--val-batch-size", type=int, default=100, help="validation images per step, of each process")
 parser.add_argument("--hidden", type=int, default=128, help="units of the hidden layer")
 parser.add_argument("--rate", type=float, default=0.004, help="learning rate of one process")
-parser.add_argument("--epochs", type=int, default=20, help="most epochs to train for")
+parser.add_argument("--epochs", type=int, default=20, help="maximum number of epochs")
 parser.add_argument("--target", type=float, default=0.9, help="validation accuracy to stop at")
 parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints and TensorBoard logs")
-parser.add_argument("--seed", type=int, help="make the run repeatable (a number of its own for every process)")
+parser.add_argument("--seed", type=int, help="make the run repeatable")
 
 
 class Keeper(tf.keras.callbacks.Callback):
@@ -64,12 +64,12 @@ class Target(tf.keras.callbacks.Callback):
 
 
 def checkpoint(folder, epochs):
-    """Return the path of the checkpoint after so many epochs."""
+    """Return the path of the checkpoint after this number of epochs."""
     return Path(folder, f"checkpoint-{epochs}.h5")
 
 
 def newest(folder):
-    """Return after how many epochs the newest checkpoint in a folder was saved, or 0 where there is none."""
+    """Return after how many epochs the newest checkpoint in a folder was saved, or 0 if there is none."""
     names = [re.fullmatch(r"checkpoint-(\d+)\.h5", path.name) for path in Path(folder).glob("checkpoint-*.h5")]
     return max((int(name[1]) for name in names if name), default=0)
 

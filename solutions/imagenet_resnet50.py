@@ -1,10 +1,12 @@
-"""Train ResNet50 on folders of images with Keras and Horovod: one process per GPU, on one host or many.
+"""Train on folders of images with Keras and Horovod: a small network on Fashion-MNIST here, ResNet50 by default.
 
-    mpirun -np 8 python imagenet_resnet50.py --data-url s3://data/imagenet --train-url s3://results/run-1
-    mpirun -np 2 python imagenet_resnet50.py --data-url images --model small --image-size 32 --classes 10 --epochs 2
+    python imagenet_resnet50.py --data-url images --model small --image-size 32 --classes 10 --epochs 2
+    mpirun -np 4 python imagenet_resnet50.py …                                                      # 4 on one host
+    mpirun -np 8 --host a:4,b:4 --bind-to none --map-by slot -x PATH python imagenet_resnet50.py …  # on 2 hosts
 
+With N GPUs per host, start N processes per host. --data-url and --train-url may be folders or stores (s3://…).
 The data have a folder of images for each class, in train/ and in val/. Started again, it resumes from its newest
-checkpoint. The network is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
+checkpoint. ResNet50 is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
 """
 
 import argparse
@@ -21,7 +23,7 @@ from tensorflow.keras.applications import resnet50
 from tensorflow.keras.preprocessing.image import ImageDataGenerator
 
 # TODO: Step 8: import store from course
-# TODO: Step 9: import itertools, math, and numpy as np
+# TODO: Step 9: import the modules that you need, such as itertools, math, and numpy as np
 # TODO: Step 10: import broadcast_object from horovod.tensorflow
 
 hvd.init()
@@ -29,10 +31,10 @@ hvd.init()
 warnings.filterwarnings("ignore", "You are saving your model as an HDF5 file")  # the format that hvd.load_model reads
 
 parser = argparse.ArgumentParser(
-    description="Train ResNet50 on folders of images.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    description="Train a network on folders of images.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
 )
 parser.add_argument("--data-url", default="./data", help="folder or object store with the images")
-parser.add_argument("--train-url", default="./results", help="folder or object store for all that training leaves")
+parser.add_argument("--train-url", default="./results", help="folder or object store for the results")
 parser.add_argument("--cache-dir", default="./cache", help="folder for this host's copy of the images")
 parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints, TensorBoard logs and weights")
 parser.add_argument("--checkpoint-format", default="checkpoint-{epoch}.h5", help="name of a checkpoint")
@@ -40,21 +42,21 @@ parser.add_argument("--batch-size", type=int, default=32, help="training batch s
 parser.add_argument("--val-batch-size", type=int, default=32, help="validation batch size of each process")
 parser.add_argument("--epochs", type=int, default=90, help="epochs to train for")
 parser.add_argument("--base-lr", type=float, default=0.0125, help="learning rate of a single process")
-parser.add_argument("--warmup-epochs", type=int, default=5, help="epochs until the learning rate has its full height")
+parser.add_argument("--warmup-epochs", type=int, default=5, help="epochs until the learning rate is at its full value")
 parser.add_argument("--momentum", type=float, default=0.9, help="momentum of SGD")
-parser.add_argument("--wd", type=float, default=0.00005, help="weight decay")
-parser.add_argument("--image-size", type=int, default=224, help="height and width that images are brought to")
-parser.add_argument("--classes", type=int, default=1000, help="how many classes there are")
+parser.add_argument("--wd", type=float, default=0.00005, help="weight decay, decoupled")
+parser.add_argument("--image-size", type=int, default=224, help="images are resized to this height and width")
+parser.add_argument("--classes", type=int, default=1000, help="number of classes")
 parser.add_argument("--model", choices=["resnet50", "small"], default="resnet50", help="small: for a laptop's cores")
-parser.add_argument("--seed", type=int, help="make the run repeatable (a number of its own for every process)")
+parser.add_argument("--seed", type=int, help="make the run repeatable")
 args = parser.parse_args()
 
 if args.seed is not None:
-    tf.keras.utils.set_random_seed(args.seed)
+    tf.keras.utils.set_random_seed(args.seed + hvd.rank())
 
 gpus = tf.config.list_physical_devices("GPU")
 if gpus:
-    gpu = gpus[hvd.local_rank()]
+    gpu = gpus[0] if len(gpus) == 1 else gpus[hvd.local_rank()]
     tf.config.set_visible_devices(gpu, "GPU")
     tf.config.experimental.set_memory_growth(gpu, True)
 
@@ -78,18 +80,18 @@ shape = (args.image_size, args.image_size)
 train_iter = train_gen.flow_from_directory(data_dir / "train", shape, batch_size=args.batch_size)
 val_iter = val_gen.flow_from_directory(data_dir / "val", shape, batch_size=args.val_batch_size)
 
-# TODO: Step 9: yield the batches of this rank's share of the images, and say how many there are
+# TODO: Step 9: return the batches of this rank's share of the images, and how many there are
 
 # --- Model ------------------------------------------------------------------------------------------------------------
 
 
 def residual_block(x, filters, strides):
-    """Add two 3x3 convolutions to their own input, which a 1x1 convolution fits in shape."""
+    """Add two 3x3 convolutions to their input; a 1x1 convolution gives the input the same shape."""
     shortcut = layers.Conv2D(filters, 1, strides)(x)
     y = layers.Conv2D(filters, 3, strides, padding="same", use_bias=False)(x)
-    y = layers.ReLU()(layers.BatchNormalization()(y))
+    y = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(y))
     y = layers.Conv2D(filters, 3, padding="same", use_bias=False)(y)
-    y = layers.BatchNormalization()(y)
+    y = layers.BatchNormalization(momentum=0.9)(y)
     return layers.ReLU()(layers.Add()([shortcut, y]))
 
 
@@ -115,28 +117,28 @@ def create_model():
 
 
 def checkpoint_path(epoch):
-    """Return where the checkpoint after so many epochs is."""
+    """Return the path of the checkpoint after this number of epochs."""
     return Path(args.log_dir, args.checkpoint_format.format(epoch=epoch))
 
 
 def newest_checkpoint():
-    """Return how many epochs the newest checkpoint has behind it, or 0 where there is none."""
+    """Return after how many epochs the newest checkpoint was saved, or 0 if there is none."""
     return next((epoch for epoch in range(args.epochs, 0, -1) if checkpoint_path(epoch).exists()), 0)
 
 
-# TODO: Step 10: write a callback that saves a checkpoint under its name only once the file is whole
+# TODO: Step 10: write a callback that gives a checkpoint its name only when the file is complete
 
-# TODO: Step 10: let rank 0 alone look for a checkpoint, and send its epoch to all
+# TODO: Step 10: let rank 0 alone look for a checkpoint, and broadcast its epoch
 initial_epoch = newest_checkpoint()
 
 # --- Training ---------------------------------------------------------------------------------------------------------
 
-# TODO: Step 11: let the full learning rate be that of as many processes as there are
+# TODO: Step 11: let the full learning rate be the base rate times the number of ranks
 full_lr = args.base_lr
 
 
 def lr_schedule(epoch):
-    """Return the learning rate of an epoch: a tenth of what it was, from epochs 30, 60 and 80 on."""
+    """Return the learning rate of an epoch: it drops to a tenth after 30, 60 and 80 epochs."""
     drops = sum(epoch >= start for start in (30, 60, 80))
     return full_lr * 0.1**drops
 
@@ -146,6 +148,9 @@ if initial_epoch:
     model = hvd.load_model(checkpoint_path(initial_epoch))
 else:
     model = create_model()
+    # Decoupled: each step subtracts rate * decay * weight, from biases and batch normalisation as well. For ImageNet,
+    # exclude these by opt.exclude_from_weight_decay(), and choose the decay for this form: the same number as an L2
+    # penalty in the loss acts many times as strongly.
     opt = tf.keras.optimizers.SGD(learning_rate=full_lr, momentum=args.momentum, weight_decay=args.wd)
     model.compile(
         loss="categorical_crossentropy",
@@ -157,7 +162,7 @@ callbacks = [
     hvd.callbacks.BroadcastGlobalVariablesCallback(0),
     hvd.callbacks.MetricAverageCallback(),
     tf.keras.callbacks.LearningRateScheduler(lr_schedule),
-    # TODO: Step 11: reach it after args.warmup_epochs, from the learning rate of a single process on
+    # TODO: Step 11: warm up from the rate of one process to the full rate, over args.warmup_epochs
 ]
 if hvd.rank() == 0:
     callbacks.append(tf.keras.callbacks.TensorBoard(args.log_dir))

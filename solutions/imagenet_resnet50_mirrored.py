@@ -1,12 +1,12 @@
-"""Train ResNet50 on folders of images with Keras, in one process on all GPUs of the host.
+"""Train on folders of images with Keras, in one process on all GPUs of a host: ResNet50, or a small network as here.
 
     python imagenet_resnet50_mirrored.py --data-url imagenet
     python imagenet_resnet50_mirrored.py --data-url images --model small --image-size 32 --classes 10 --epochs 2
 
-Where there is no GPU, the CPU is taken for two devices or more, to show how it goes.
+If there is no GPU, the CPU is split into two devices or more, to show how it works.
 
 The data have a folder of images for each class, in train/ and in val/. Started again, it resumes from its newest
-checkpoint. The network is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
+checkpoint. ResNet50 is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from tensorflow.keras.preprocessing.image import ImageDataGenerator
 warnings.filterwarnings("ignore", "You are saving your model as an HDF5 file")
 
 parser = argparse.ArgumentParser(
-    description="Train ResNet50 on folders of images.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    description="Train a network on folders of images.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
 )
 parser.add_argument("--data-url", default="./data", help="folder with the images")
 parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints, TensorBoard logs and weights")
@@ -36,11 +36,11 @@ parser.add_argument("--val-batch-size", type=int, default=32, help="validation b
 parser.add_argument("--epochs", type=int, default=90, help="epochs to train for")
 parser.add_argument("--base-lr", type=float, default=0.0125, help="learning rate of a single device")
 parser.add_argument("--momentum", type=float, default=0.9, help="momentum of SGD")
-parser.add_argument("--wd", type=float, default=0.00005, help="weight decay")
-parser.add_argument("--image-size", type=int, default=224, help="height and width that images are brought to")
-parser.add_argument("--classes", type=int, default=1000, help="how many classes there are")
+parser.add_argument("--wd", type=float, default=0.00005, help="weight decay, decoupled")
+parser.add_argument("--image-size", type=int, default=224, help="images are resized to this height and width")
+parser.add_argument("--classes", type=int, default=1000, help="number of classes")
 parser.add_argument("--model", choices=["resnet50", "small"], default="resnet50", help="small: for a laptop's cores")
-parser.add_argument("--cpu-devices", type=int, default=2, help="how many devices the CPU is, where there is no GPU")
+parser.add_argument("--cpu-devices", type=int, default=2, help="without GPUs: number of devices on the CPU")
 parser.add_argument("--seed", type=int, help="make the run repeatable")
 args = parser.parse_args()
 
@@ -49,13 +49,13 @@ if args.seed is not None:
 
 # --- Devices ----------------------------------------------------------------------------------------------------------
 
-# Before the strategy is made: from then on TensorFlow has its devices.
+# This comes before the strategy, which initialises the devices: after that, they cannot be changed.
 if not tf.config.list_physical_devices("GPU"):
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * args.cpu_devices)
-    tf.config.threading.set_intra_op_parallelism_threads(1)  # a device computes on a core
+    tf.config.threading.set_intra_op_parallelism_threads(1)  # one core per device
 
-strategy = tf.distribute.MirroredStrategy()  # all GPUs; where there is none, all the CPU's devices
+strategy = tf.distribute.MirroredStrategy()  # all GPUs, or all devices of the CPU if there is no GPU
 devices = strategy.num_replicas_in_sync
 
 # --- Data -------------------------------------------------------------------------------------------------------------
@@ -71,29 +71,29 @@ train_gen = ImageDataGenerator(
 )
 val_gen = ImageDataGenerator(preprocessing_function=resnet50.preprocess_input)
 
-# A batch is that of all devices together: fit() cuts it, and gives each device its part.
+# A batch is for all devices together: fit() splits it and gives each device its part.
 shape = (args.image_size, args.image_size)
 train_iter = train_gen.flow_from_directory(data_dir / "train", shape, batch_size=args.batch_size * devices)
 val_iter = val_gen.flow_from_directory(data_dir / "val", shape, batch_size=args.val_batch_size * devices)
 
 
 def even(images):
-    """Yield batches that come out even: as many images for each device, since one that got none would fail."""
+    """Yield batches that divide evenly among the devices: a device without an image would fail."""
     for x, y in images:
         size = math.ceil(len(x) / devices) * devices
-        yield np.resize(x, (size, *x.shape[1:])), np.resize(y, (size, *y.shape[1:]))  # the first ones are taken again
+        yield np.resize(x, (size, *x.shape[1:])), np.resize(y, (size, *y.shape[1:]))  # the first images are repeated
 
 
 # --- Model ------------------------------------------------------------------------------------------------------------
 
 
 def residual_block(x, filters, strides):
-    """Add two 3x3 convolutions to their own input, which a 1x1 convolution fits in shape."""
+    """Add two 3x3 convolutions to their input; a 1x1 convolution gives the input the same shape."""
     shortcut = layers.Conv2D(filters, 1, strides)(x)
     y = layers.Conv2D(filters, 3, strides, padding="same", use_bias=False)(x)
-    y = layers.ReLU()(layers.BatchNormalization()(y))
+    y = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(y))
     y = layers.Conv2D(filters, 3, padding="same", use_bias=False)(y)
-    y = layers.BatchNormalization()(y)
+    y = layers.BatchNormalization(momentum=0.9)(y)
     return layers.ReLU()(layers.Add()([shortcut, y]))
 
 
@@ -119,12 +119,12 @@ def create_model():
 
 
 def checkpoint_path(epoch):
-    """Return where the checkpoint after so many epochs is."""
+    """Return the path of the checkpoint after this number of epochs."""
     return Path(args.log_dir, args.checkpoint_format.format(epoch=epoch))
 
 
 def newest_checkpoint():
-    """Return how many epochs the newest checkpoint has behind it, or 0 where there is none."""
+    """Return after how many epochs the newest checkpoint was saved, or 0 if there is none."""
     return next((epoch for epoch in range(args.epochs, 0, -1) if checkpoint_path(epoch).exists()), 0)
 
 
@@ -133,22 +133,25 @@ initial_epoch = newest_checkpoint()
 # --- Training ---------------------------------------------------------------------------------------------------------
 
 
-# A step of all devices together is made on as many times more images, and may be as many times longer.
+# A step averages over the images of all devices, so it may be as many times as long.
 full_lr = args.base_lr * devices
 
 
 def lr_schedule(epoch):
-    """Return the learning rate of an epoch: a tenth of what it was, from epochs 30, 60 and 80 on."""
+    """Return the learning rate of an epoch: it drops to a tenth after 30, 60 and 80 epochs."""
     drops = sum(epoch >= start for start in (30, 60, 80))
     return full_lr * 0.1**drops
 
 
-# Variables made in here, those of the model and of its optimizer, have a copy on every device.
+# Variables created in this scope, those of the model and of its optimizer, have a copy on every device.
 with strategy.scope():
     if initial_epoch:
         model = tf.keras.models.load_model(checkpoint_path(initial_epoch))
     else:
         model = create_model()
+        # Decoupled: each step subtracts rate * decay * weight, from biases and batch normalisation as well. For
+        # ImageNet, exclude these by opt.exclude_from_weight_decay(), and choose the decay for this form: the same
+        # number as an L2 penalty in the loss acts many times as strongly.
         opt = tf.keras.optimizers.SGD(learning_rate=full_lr, momentum=args.momentum, weight_decay=args.wd)
         model.compile(
             loss="categorical_crossentropy",

@@ -1,10 +1,10 @@
-"""Train ResNet50 on folders of images with Keras, in one process on one GPU.
+"""Train on folders of images with Keras, in one process on one GPU: ResNet50, or a small network as in this course.
 
     python imagenet_resnet50_one_gpu.py --data-url imagenet
     python imagenet_resnet50_one_gpu.py --data-url images --model small --image-size 32 --classes 10 --epochs 2
 
 The data have a folder of images for each class, in train/ and in val/. Started again, it resumes from its newest
-checkpoint. The network is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
+checkpoint. ResNet50 is that of He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2016.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tensorflow.keras.preprocessing.image import ImageDataGenerator
 warnings.filterwarnings("ignore", "You are saving your model as an HDF5 file")
 
 parser = argparse.ArgumentParser(
-    description="Train ResNet50 on folders of images.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    description="Train a network on folders of images.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
 )
 parser.add_argument("--data-url", default="./data", help="folder with the images")
 parser.add_argument("--log-dir", default="./logs", help="folder for checkpoints, TensorBoard logs and weights")
@@ -32,9 +32,9 @@ parser.add_argument("--val-batch-size", type=int, default=32, help="validation b
 parser.add_argument("--epochs", type=int, default=90, help="epochs to train for")
 parser.add_argument("--base-lr", type=float, default=0.0125, help="learning rate of the first epochs")
 parser.add_argument("--momentum", type=float, default=0.9, help="momentum of SGD")
-parser.add_argument("--wd", type=float, default=0.00005, help="weight decay")
-parser.add_argument("--image-size", type=int, default=224, help="height and width that images are brought to")
-parser.add_argument("--classes", type=int, default=1000, help="how many classes there are")
+parser.add_argument("--wd", type=float, default=0.00005, help="weight decay, decoupled")
+parser.add_argument("--image-size", type=int, default=224, help="images are resized to this height and width")
+parser.add_argument("--classes", type=int, default=1000, help="number of classes")
 parser.add_argument("--model", choices=["resnet50", "small"], default="resnet50", help="small: for a laptop's cores")
 parser.add_argument("--seed", type=int, help="make the run repeatable")
 args = parser.parse_args()
@@ -63,12 +63,12 @@ val_iter = val_gen.flow_from_directory(data_dir / "val", shape, batch_size=args.
 
 
 def residual_block(x, filters, strides):
-    """Add two 3x3 convolutions to their own input, which a 1x1 convolution fits in shape."""
+    """Add two 3x3 convolutions to their input; a 1x1 convolution gives the input the same shape."""
     shortcut = layers.Conv2D(filters, 1, strides)(x)
     y = layers.Conv2D(filters, 3, strides, padding="same", use_bias=False)(x)
-    y = layers.ReLU()(layers.BatchNormalization()(y))
+    y = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(y))
     y = layers.Conv2D(filters, 3, padding="same", use_bias=False)(y)
-    y = layers.BatchNormalization()(y)
+    y = layers.BatchNormalization(momentum=0.9)(y)
     return layers.ReLU()(layers.Add()([shortcut, y]))
 
 
@@ -94,12 +94,12 @@ def create_model():
 
 
 def checkpoint_path(epoch):
-    """Return where the checkpoint after so many epochs is."""
+    """Return the path of the checkpoint after this number of epochs."""
     return Path(args.log_dir, args.checkpoint_format.format(epoch=epoch))
 
 
 def newest_checkpoint():
-    """Return how many epochs the newest checkpoint has behind it, or 0 where there is none."""
+    """Return after how many epochs the newest checkpoint was saved, or 0 if there is none."""
     return next((epoch for epoch in range(args.epochs, 0, -1) if checkpoint_path(epoch).exists()), 0)
 
 
@@ -109,7 +109,7 @@ initial_epoch = newest_checkpoint()
 
 
 def lr_schedule(epoch):
-    """Return the learning rate of an epoch: a tenth of what it was, from epochs 30, 60 and 80 on."""
+    """Return the learning rate of an epoch: it drops to a tenth after 30, 60 and 80 epochs."""
     drops = sum(epoch >= start for start in (30, 60, 80))
     return args.base_lr * 0.1**drops
 
@@ -118,6 +118,9 @@ if initial_epoch:
     model = tf.keras.models.load_model(checkpoint_path(initial_epoch))
 else:
     model = create_model()
+    # Decoupled: each step subtracts rate * decay * weight, from biases and batch normalisation as well. For ImageNet,
+    # exclude these by opt.exclude_from_weight_decay(), and choose the decay for this form: the same number as an L2
+    # penalty in the loss acts many times as strongly.
     opt = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum, weight_decay=args.wd)
     model.compile(
         loss="categorical_crossentropy",

@@ -26,15 +26,17 @@ parser.add_argument("--batch-size", type=int, default=64, help="batch size of ea
 parser.add_argument("--epochs", type=int, default=10, help="epochs to train for")
 parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Adam")
 parser.add_argument("--train-samples", type=int, help="use the first so many images, those held out included")
-parser.add_argument("--seed", type=int, help="make the run repeatable")
+parser.add_argument("--seed", type=int, help="make the run repeatable (the same number for all processes)")
 args = parser.parse_args()
 
 hvd.init()
 
-# One GPU per process. The local rank counts the processes of this host, as GPU numbers count its GPUs.
+# One GPU per process. The local rank counts the processes of this host, as GPU numbers count its GPUs. Some
+# launchers, such as srun --gpus-per-task=1, show each process one GPU only: its number is then 0, whatever the rank.
 gpus = tf.config.list_physical_devices("GPU")
 if gpus:
-    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
+    gpu = gpus[0] if len(gpus) == 1 else gpus[hvd.local_rank()]
+    tf.config.set_visible_devices(gpu, "GPU")
 
 if args.seed is not None:
     tf.keras.utils.set_random_seed(args.seed)
@@ -59,7 +61,7 @@ def dataset_of(images, labels):
 train_data = dataset_of(images[held_out:], labels[held_out:])
 val_data = dataset_of(images[:held_out], labels[:held_out])
 
-# The data never end, so it has to be said how many steps go over all of them once.
+# The data repeat endlessly, so fit() needs the number of steps in one pass over them.
 steps_per_epoch = (len(images) - held_out) // batch_size
 validation_steps = held_out // batch_size
 
@@ -109,7 +111,7 @@ if hvd.rank() == 0:
 model.fit(
     train_data,
     steps_per_epoch=steps_per_epoch,
-    # The optimizer counts its steps, and a checkpoint brings the count back.
+    # A checkpoint restores the optimizer's count of steps.
     initial_epoch=int(model.optimizer.iterations.numpy()) // steps_per_epoch,
     epochs=args.epochs,
     callbacks=callbacks,

@@ -31,14 +31,14 @@ parser.add_argument("--train-samples", type=int, help="use the first so many ima
 parser.add_argument("--seed", type=int, help="make the run repeatable (the same number for all workers)")
 args = parser.parse_args()
 
-# Step 13: all workers run this program, and a variable tells each of them who it is and where all are:
+# Step 13: all workers run this program. TF_CONFIG says which task this process is, and where all tasks are:
 #   TF_CONFIG='{"cluster": {"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]}, "task": {"type": "worker", "index": 0}}'
-# Where it is wrong, TensorFlow would wait indefinitely, and check() says what is wrong.
+# If it is wrong, TensorFlow waits indefinitely. check() ends the process with a message instead.
 _, index = tf_config.check()
 chief = index == 0
 
-# Step 13: before anything else of TensorFlow's. This makes the process a server, which the other workers wait for; and
-# once there is a tensor, TensorFlow has settled which devices there are, and those of the others are not among them.
+# Step 13: before any other call of TensorFlow. The strategy makes this process a server, which the other workers wait
+# for. With its first tensor, TensorFlow fixes its list of devices, which would lack those of the other workers.
 strategy = tf.distribute.MultiWorkerMirroredStrategy(
     communication_options=tf.distribute.experimental.CommunicationOptions(
         implementation=tf.distribute.experimental.CommunicationImplementation[args.communication]
@@ -48,8 +48,8 @@ strategy = tf.distribute.MultiWorkerMirroredStrategy(
 if args.seed is not None:
     tf.keras.utils.set_random_seed(args.seed)
 
-# Step 14: the chief keeps checkpoints and logs. The others have to take part in saving, since some variables may be
-# gathered from all, and write what no one needs where it is thrown away.
+# Step 14: the chief keeps checkpoints and logs. The others take part in saving, since some variables may be gathered
+# from all workers, and write to a temporary folder.
 thrown_away = tempfile.TemporaryDirectory()
 log_dir = args.log_dir if chief else thrown_away.name
 
@@ -68,7 +68,7 @@ def dataset_of(images, labels):
     dataset = tf.data.Dataset.from_tensor_slices((images, labels))
     # The seed is the same everywhere: workers that share out batches have to agree on what is in them.
     dataset = dataset.shuffle(len(images), seed=0).repeat().batch(batch_size)
-    # Step 13: what is shared out is images, and not files, for which TensorFlow would look first.
+    # Step 13: shard by image, not by file. By default, TensorFlow looks for files first.
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
     return dataset.with_options(options)
@@ -77,7 +77,7 @@ def dataset_of(images, labels):
 train_data = dataset_of(images[held_out:], labels[held_out:])
 val_data = dataset_of(images[:held_out], labels[:held_out])
 
-# The data never end, so it has to be said how many steps go over all of them once.
+# The data repeat endlessly, so fit() needs the number of steps in one pass over them.
 steps_per_epoch = (len(images) - held_out) // batch_size
 validation_steps = held_out // batch_size
 
@@ -110,24 +110,24 @@ def make_or_restore_model():
     return model
 
 
-# Step 13: variables that are made here, the optimizer's too, are kept equal on all workers from the first value on.
+# Step 13: variables that are made here, the optimizer's too, are equal on all workers from the start.
 with strategy.scope():
     model = make_or_restore_model()
 
 # --- Training ---------------------------------------------------------------------------------------------------------
 
 callbacks = [
-    # Step 14: save after so many steps, where an epoch takes hours.
+    # Step 14: save by steps, since an epoch may take hours.
     ModelCheckpoint(f"{log_dir}/checkpoints/after-{{epoch}}", save_weights_only=True, save_freq=args.save_freq),
     TensorBoard(f"{log_dir}/tensorboard"),
-    # Step 14: all workers resume from one backup, each with what it has to know. It is deleted when training has ended.
+    # Step 14: all workers resume from one backup. It is deleted when training has ended.
     BackupAndRestore(f"{args.log_dir}/backup", save_freq=args.save_freq),
 ]
 
 model.fit(
     train_data,
     steps_per_epoch=steps_per_epoch,
-    # The optimizer counts its steps, and a checkpoint brings the count back.
+    # A checkpoint restores the optimizer's count of steps.
     initial_epoch=int(model.optimizer.iterations.numpy()) // steps_per_epoch,
     epochs=args.epochs,
     callbacks=callbacks,
@@ -137,5 +137,5 @@ model.fit(
     verbose=1 if chief else 0,
 )
 
-# Step 14: the steps since the last checkpoint are kept too.
+# Step 14: save the steps since the last checkpoint, too.
 model.save_weights(f"{log_dir}/checkpoints/after-{args.epochs}")

@@ -30,12 +30,12 @@ parser.add_argument("--train-samples", type=int, help="use the first so many ima
 parser.add_argument("--seed", type=int, help="make the run repeatable (the same number for all workers)")
 args = parser.parse_args()
 
-# TODO: Step 13: find out which worker this process is, and make the strategy, before anything else of TensorFlow's.
+# TODO: Step 13: find out which worker this process is, and make the strategy, before any other call of TensorFlow.
 
 if args.seed is not None:
     tf.keras.utils.set_random_seed(args.seed)
 
-# TODO: Step 14: the chief alone writes here. The others take part in saving, and write where it is thrown away.
+# TODO: Step 14: the chief alone writes here. The others take part in saving, and write to a temporary folder.
 log_dir = args.log_dir
 
 # --- Data -------------------------------------------------------------------------------------------------------------
@@ -53,14 +53,14 @@ def dataset_of(images, labels):
     dataset = tf.data.Dataset.from_tensor_slices((images, labels))
     # The seed is the same everywhere: workers that share out batches have to agree on what is in them.
     dataset = dataset.shuffle(len(images), seed=0).repeat().batch(batch_size)
-    # TODO: Step 13: what is shared out is images, and not files, for which TensorFlow would look first.
+    # TODO: Step 13: shard by image, not by file. By default, TensorFlow looks for files first.
     return dataset
 
 
 train_data = dataset_of(images[held_out:], labels[held_out:])
 val_data = dataset_of(images[:held_out], labels[:held_out])
 
-# The data never end, so it has to be said how many steps go over all of them once.
+# The data repeat endlessly, so fit() needs the number of steps in one pass over them.
 steps_per_epoch = (len(images) - held_out) // batch_size
 validation_steps = held_out // batch_size
 
@@ -108,7 +108,7 @@ callbacks = [
 model.fit(
     train_data,
     steps_per_epoch=steps_per_epoch,
-    # The optimizer counts its steps, and a checkpoint brings the count back.
+    # A checkpoint restores the optimizer's count of steps.
     initial_epoch=int(model.optimizer.iterations.numpy()) // steps_per_epoch,
     epochs=args.epochs,
     callbacks=callbacks,

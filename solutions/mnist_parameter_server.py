@@ -30,7 +30,7 @@ parser.add_argument("--lr", type=float, default=0.001, help="learning rate of Ad
 parser.add_argument("--train-samples", type=int, help="use the first so many images, those held out included")
 args = parser.parse_args()
 
-tf_config.check()  # where TensorFlow would wait indefinitely, this says what is wrong
+tf_config.check()  # if TF_CONFIG is wrong, this ends the process; TensorFlow would wait indefinitely
 
 tf.config.set_visible_devices([], "GPU")  # the coordinator computes nothing: GPUs are the workers'
 
@@ -61,7 +61,7 @@ def dataset_of(images, labels):
 train_data = dataset_of(images[held_out:], labels[held_out:])
 val_data = dataset_of(images[:held_out], labels[:held_out])
 
-# The data never end, so it has to be said how many steps go over all of them once.
+# The data repeat endlessly, so fit() needs the number of steps in one pass over them.
 steps_per_epoch = (len(images) - held_out) // batch_size
 validation_steps = held_out // batch_size
 
@@ -107,7 +107,7 @@ callbacks = [
 model.fit(
     train_data,
     steps_per_epoch=steps_per_epoch,
-    # The optimizer counts its steps, and a checkpoint brings the count back.
+    # A checkpoint restores the optimizer's count of steps.
     initial_epoch=int(model.optimizer.iterations.numpy()) // steps_per_epoch,
     epochs=args.epochs,
     callbacks=callbacks,

@@ -6,25 +6,26 @@ import re
 import tomllib
 
 import pytest
+import yaml
 
+from course import steps
 from course.steps import ROOT
 from grader import checks
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
-FOLDERS = "benchmarks|course|data|docs|grader|notebooks|scripts|solutions|tests"
+FOLDERS = "benchmarks|course|data|docs|grader|notebooks|scripts|solutions|tests|website"
 CHANGELOG = ROOT / "CHANGELOG.md"
-DOCUMENTS = [
-    *sorted((ROOT / "docs").glob("*.md")),
-    *(ROOT / name for name in ("CONTRIBUTING.md", "README.md", "benchmarks/README.md", "grader/README.md")),
-]
-LINES = {"README.md": 100, "docs/architecture.md": 120}  # at most: a page that a reader reads to its end
+ELSEWHERE = "AGENTS.md", "CONTRIBUTING.md", "README.md", "benchmarks/README.md", "grader/README.md"
+DOCUMENTS = [*sorted((ROOT / "docs").glob("*.md")), *(ROOT / name for name in ELSEWHERE)]
+# At most: a page that a reader reads to its end.
+LINES = {"AGENTS.md": 80, "README.md": 100, "docs/architecture.md": 120}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_that_a_document_names_exist(document):
     text = document.read_text()
     named = [ROOT / name for name in re.findall(rf"`((?:{FOLDERS})/[\w./-]*)`", text) if "NN" not in name]
-    named += [document.parent / link for link in re.findall(r"\]\(([\w./-]+)", text)]
+    named += [document.parent / link for link in re.findall(r"\]\((?!https?:)([\w./-]+)", text)]
     assert [path for path in named if not path.exists()] == []
 
 
@@ -44,8 +45,10 @@ def rows(pattern):
 
 
 def test_the_rules_of_the_steps_are_where_the_table_says():
-    table = rows(r"^\| ([\d, ]+) \| `(grader/checks/[\w/]+\.py)` \|$")
-    told = {(int(number), str(ROOT / path)) for numbers, path in table for number in numbers.split(",")}
+    table = rows(r"^\| ([\db, ]+) \| `(grader/checks/[\w/]+\.py)` \|$")
+    told = {
+        (steps.number(number.strip()), str(ROOT / path)) for numbers, path in table for number in numbers.split(",")
+    }
     files = {(check.step.number, importlib.import_module(check.judge.__module__).__file__) for check in checks.CHECKS}
     assert told == files
 
@@ -68,6 +71,13 @@ def test_rooms_import_what_the_table_says():
         assert imported_rooms(ROOT / "grader" / room) == set(re.findall(r"\w+", imports)), room
     rooms = {path.name for path in (ROOT / "grader").iterdir() if path.is_dir() and list(path.glob("*.py"))}
     assert rooms <= {room for room, _ in table}
+
+
+def test_a_citation_names_this_version_and_licence():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+    assert cited["title"] == project["description"] and cited["authors"] and cited["message"]
 
 
 def test_the_newest_changes_are_those_of_the_version():

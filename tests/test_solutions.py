@@ -8,7 +8,7 @@ import re
 import pytest
 
 from course.steps import SOLUTIONS, STEPS
-from grader.checks import PARTS
+from grader.checks import PARTS, diagnosis
 
 EXERCISES = [step for step in STEPS if step.has_exercise]
 MNIST = {
@@ -66,12 +66,13 @@ def markers(path):
 @pytest.mark.parametrize(
     ("program", "steps"),
     [
-        ("fashion_mnist", [1, 1, 1, 2, 3, 4, 5, 5, 6]),
+        ("fashion_mnist", [1, 1, 1, 1, 2, 3, 4, 5, 5, 6]),
         ("imagenet_resnet50", [8, 8, 8, 9, 9, 9, 9, *[10] * 5, 11, 11]),
         ("mnist_one_gpu", [*[13] * 5, *[14] * 4]),
         ("parameter_server/one_gpu", [15] * 6),
         ("parameter_server/evaluate_once", [16] * 3),
         ("hosts/fashion_mnist_elastic_starter", [20] * 7),
+        ("allreduce/allreduce_starter", [21]),
     ],
 )
 def test_a_starting_program_has_its_markers(program, steps):
@@ -111,9 +112,20 @@ def test_no_stray_file_is_among_the_solutions():
     known |= {SOLUTIONS / f"imagenet_resnet50_{what}.py" for what in ("one_gpu", "solution")}
     known |= {SOLUTIONS / f"mnist_{what}.py" for what in ("multi_worker_solution", "horovod", "parameter_server")}
     known.add(SOLUTIONS / "parameter_server" / "worker_and_ps.py")
-    of_hosts = ("discover.sh", "fashion_mnist_job.py", "launch_elastic.sh", "where.py")
+    of_hosts = [
+        "discover.sh",
+        "fashion_mnist_job.py",
+        "launch_elastic.sh",
+        "where.py",
+        "launch.py",
+        "launch_starter.py",
+        "job.py",
+        "job_starter.py",
+    ]
     known |= {SOLUTIONS / "hosts" / name for name in of_hosts}
-    assert {path for kind in ("py", "sh", "sbatch") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
+    known |= {SOLUTIONS / "allreduce" / f"{name}.py" for name in ("algorithms", "compare", "show")}
+    known |= {SOLUTIONS / "hang" / f"{job}.py" for job in diagnosis.JOBS}
+    assert {path for kind in ("py", "sh", "sbatch", "toml") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
 
 
 @pytest.mark.parametrize(

@@ -721,7 +721,7 @@ REASONS: dict[int, dict[str, tuple[Change, ...]]] = {
         "The condition holds already: rank 0 is the first rank of its host": (
             ("if hvd.rank() == 0:", "(under `if hvd.rank() == 0:`)"),
             ("if hvd.rank() == 0:", "(under `if hvd.local_rank() == 0:`)"),
-            ("log(state, loss)", "(under `if hvd.local_rank() == 0:`)"),
+            ("log(state, np.mean(recent))", "(under `if hvd.local_rank() == 0:`)"),
         ),
         "The other ranks of the host fail at the next commit, and receive the state of rank 0, which is no such rank": (
             ("raise HorovodInternalError(error) from error", "(under `if hvd.local_rank() == 0:`)"),

@@ -1,5 +1,6 @@
 """The figures of the notebooks: diagrams of ideas, and plots of measurements."""
 
+from course.figures.collectives import times_by_hosts, times_by_size
 from course.figures.elastic import ranks_and_loss
 from course.figures.engines import accuracy_by_time, after_a_kill, engine_costs, four_engines
 from course.figures.hosts import after_a_pull, hosts, process_tree, step_costs
@@ -11,7 +12,6 @@ from course.figures.ideas import (
     pinning,
     shared_epoch,
     step_anatomy,
-    who_is_who,
 )
 from course.figures.measured import (
     accuracies,
@@ -24,15 +24,16 @@ from course.figures.measured import (
     run_shares,
     speedup,
     time_shares,
+    time_to_accuracy,
     update_agreement,
     weight_distance,
 )
 from course.figures.mirrored import one_process_or_many, side_by_side
-from course.figures.rates import learned, learning_curves, learning_rates, step_lengths
+from course.figures.rates import accuracy_curves, learned, learning_curves, learning_rates, step_lengths
 from course.figures.restarts import loss_across_restart, restart, restart_costs
-from course.figures.scheduler import job_history, scheduler, sweep
+from course.figures.scheduler import job_history, scheduler
 from course.figures.servers import evaluated, roles, variables, worker_steps
-from course.figures.shares import dealt_out, epoch_maps, overlaps, repeated_batches, throughputs
+from course.figures.shares import epoch_maps, overlaps, repeated_batches, throughputs
 from course.figures.staging import read_times, staged_run, staging
 from course.figures.timeline import ranks_over_time, read_timeline, timeline_variables
 from course.figures.workers import cut_batch, one_backup, shared_out, steps_across_restart, told_until
@@ -40,6 +41,7 @@ from course.figures.workers import cut_batch, one_backup, shared_out, steps_acro
 __all__ = [
     "accuracies",
     "accuracy_by_time",
+    "accuracy_curves",
     "after_a_kill",
     "after_a_pull",
     "allreduce",
@@ -47,7 +49,6 @@ __all__ = [
     "batch_times",
     "broadcast",
     "cut_batch",
-    "dealt_out",
     "engine_costs",
     "epoch_costs",
     "epoch_maps",
@@ -89,14 +90,15 @@ __all__ = [
     "step_costs",
     "step_lengths",
     "steps_across_restart",
-    "sweep",
     "throughputs",
     "time_shares",
+    "time_to_accuracy",
     "timeline_variables",
+    "times_by_hosts",
+    "times_by_size",
     "told_until",
     "update_agreement",
     "variables",
     "weight_distance",
-    "who_is_who",
     "worker_steps",
 ]

@@ -1,7 +1,6 @@
 """An elastic training: how many ranks there are over time, and the loss."""
 
 import itertools
-from statistics import mean
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -10,14 +9,11 @@ from course.figures.restarts import LOST
 from course.figures.style import GREY, rank_colour
 from course.hosts.elastic import Training
 
-SMOOTH = 10  # commits that a point of the line is the mean of
-SAYS = {"kill": "{} dies", "pull_cable": "{} loses its cable", "revive": "{} comes"}
+SAYS = {"kill": "{} dies", "pull_cable": "{} loses its cable", "revive": "{} joins"}
 
 
 def ranks_and_loss(training: Training) -> Figure:
-    """Plot the ranks and the loss at each commit, over time; what happened to hosts is marked.
-
-    A step's loss depends on its few images, so a line shows the mean of the latest ones.
+    """Plot the ranks and the mean loss of each commit interval, over time; what happened to hosts is marked.
 
     Args:
         training: as course.hosts.elastic.train() returns it.
@@ -27,15 +23,12 @@ def ranks_and_loss(training: Training) -> Figure:
     )
     plt.close(figure)  # or a notebook would show it twice
     start = training.commits[0].time
-    losses = [commit.loss for commit in training.commits]
-    latest = [mean(losses[max(0, end - SMOOTH) : end]) for end in range(1, len(losses) + 1)]
     for ranks, group in itertools.groupby(enumerate(training.commits), key=lambda each: each[1].ranks):
         numbers = [number for number, _ in group]
         times = [training.commits[number].time - start for number in numbers]
         colour = rank_colour(ranks - 1)
         above.plot(times, [ranks] * len(times), ".-", color=colour)
-        below.plot(times, [losses[number] for number in numbers], ".", color=colour, alpha=0.35)
-        below.plot(times, [latest[number] for number in numbers], color=colour)
+        below.plot(times, [training.commits[number].loss for number in numbers], ".-", color=colour)
     for line, (when, event) in enumerate(training.happened):
         for ax in (above, below):
             ax.axvline(when - start, color=LOST, linestyle=":")
@@ -43,7 +36,9 @@ def ranks_and_loss(training: Training) -> Figure:
         above.text(when - start, height, text, color=LOST, transform=above.get_xaxis_transform())
     most = max(commit.ranks for commit in training.commits)
     above.set(ylabel="ranks", ylim=(0, most + 0.5), yticks=range(most + 1))
-    below.set(ylabel="loss of the last step", xlabel="seconds since the first commit; a dot for each commit", ylim=0)
+    below.set(
+        ylabel="mean loss since the\ncommit before", xlabel="seconds since the first commit; a dot per commit", ylim=0
+    )
     for ax in (above, below):
         ax.spines[["top", "right"]].set_visible(False)
         ax.grid(axis="y", color=GREY, alpha=0.2)

@@ -92,7 +92,7 @@ def after_a_pull(endings: Mapping[str, Ending]) -> Figure:
     figure.set_size_inches(8.6, 0.6 * len(endings) + 1.2)
     for name, ending in endings.items():
         bar = ax.barh(name, ending.seconds, color=GREY if ending.by_itself else LOST, height=0.55)
-        says = "ends with an error" if ending.by_itself else "says nothing; we ended it"
+        says = "ends by itself" if ending.by_itself else "says nothing; we ended it"
         ax.bar_label(bar, [f" {ending.seconds:.0f} s: {says}"], fontsize=9)
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)

@@ -1,33 +1,8 @@
 """Diagrams of the first part's ideas, for the number of ranks that the lesson runs."""
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from course.figures.style import GREY, PALE, arrow, box, canvas, plots, rank_colour
-
-
-def who_is_who(hosts: int = 2, slots: int = 2) -> Figure:
-    """Draw hosts with their processes: ranks count through all hosts, local ranks start at 0 on each host."""
-    figure, ax = canvas(9, 2.6)
-    width = 8.6 / hosts - 0.3
-    for host in range(hosts):
-        x = 0.2 + host * (width + 0.3)
-        box(ax, x, 0.35, width, 2.1, face=PALE)
-        ax.text(x + 0.12, 2.2, f"host {host}", color=GREY, fontsize=10, va="center")
-        for slot in range(slots):
-            rank = host * slots + slot
-            each = (width - 0.2) / slots
-            box(
-                ax,
-                x + 0.15 + slot * each,
-                0.5,
-                each - 0.1,
-                1.5,
-                f"rank {rank}\nlocal rank {slot}",
-                rank_colour(rank),
-            )
-    ax.text(4.5, 0.12, f"size {hosts * slots}, local size {slots}", ha="center", color=GREY, fontsize=10)
-    return figure
 
 
 def pinning(hosts: int = 2, slots: int = 2) -> Figure:
@@ -122,30 +97,21 @@ def averaged_metrics(np: int = 4) -> Figure:
 
 
 def step_anatomy(np: int = 4) -> Figure:
-    """Plot a step, in which gradients are exchanged while others are computed, and the speed-up for more ranks."""
-    figure, (left, right) = plots(2, height=2.8)
+    """Plot a step, in which gradients are exchanged while others are computed."""
+    figure, (ax,) = plots(height=2.8)
+    figure.set_size_inches(8, 2.8)
     forward, backward, after = 0.35, 0.65, 0.15  # seconds, made up
     last = 0.97, forward + backward + after - 0.97
     exchanged = (0.55, 0.2), (0.77, 0.18), last  # starts and lengths: each begins when its gradients are ready
     for rank in range(np):
-        left.barh(rank - 0.15, forward, color=rank_colour(rank), height=0.4)
-        left.barh(rank - 0.15, backward, left=forward, color=rank_colour(rank), height=0.4, alpha=0.6)
-        left.broken_barh(exchanged, (rank + 0.08, 0.25), color="#6b7280")
-    left.set(title="One step", xlabel="time", xticks=[], yticks=range(np), xlim=(0, 1.3))
-    left.set_yticklabels([f"rank {rank}" for rank in range(np)])
-    left.text(forward / 2, -0.5, "forward", ha="center", fontsize=9)
-    left.text(forward + backward / 2, -0.5, "backward", ha="center", fontsize=9)
-    left.text(forward + backward + after / 2, np - 0.4, "allreduce", ha="center", fontsize=9)
-    left.set_ylim(np - 0.2, -0.9)
-    left.grid(axis="y", visible=False)
-    ranks = _powers_of_two(16)
-    for share, grey in ((0.0, "#111827"), (0.1, "#6b7280"), (0.25, "#b0b5bd")):  # colours are for ranks
-        faster = [n if n == 1 else n / (1 + share) for n in ranks]
-        right.plot(ranks, faster, marker="o", color=grey, label=f"{share:.0%} longer")
-    right.set(title="Speed-up, if the exchange makes a step …", xlabel="ranks", ylabel="times one rank", xticks=ranks)
-    right.legend(frameon=False)
+        ax.barh(rank - 0.15, forward, color=rank_colour(rank), height=0.4)
+        ax.barh(rank - 0.15, backward, left=forward, color=rank_colour(rank), height=0.4, alpha=0.6)
+        ax.broken_barh(exchanged, (rank + 0.08, 0.25), color="#6b7280")
+    ax.set(title="One step", xlabel="time", xticks=[], yticks=range(np), xlim=(0, 1.3))
+    ax.set_yticklabels([f"rank {rank}" for rank in range(np)])
+    ax.text(forward / 2, -0.5, "forward", ha="center", fontsize=9)
+    ax.text(forward + backward / 2, -0.5, "backward", ha="center", fontsize=9)
+    ax.text(forward + backward + after / 2, np - 0.4, "allreduce", ha="center", fontsize=9)
+    ax.set_ylim(np - 0.2, -0.9)
+    ax.grid(axis="y", visible=False)
     return figure
-
-
-def _powers_of_two(most: int) -> list[int]:
-    return [int(n) for n in 2 ** np.arange(int(np.log2(most)) + 1)]

@@ -14,7 +14,8 @@ SHARES = {
     "start and imports": "#9ca3af",
     "first batch": "#E69F00",
     "training": "#0072B2",
-    "validation and exit": "#d1d5db",
+    "validation": "#56B4E9",
+    "test and exit": "#d1d5db",
 }
 
 
@@ -115,7 +116,7 @@ def _weights(record: Record) -> np.ndarray:
 
 
 def epoch_costs(runs: dict[str, Run], batch_size: int, train_samples: int) -> Figure:
-    """Plot the passes over the training set of all ranks together per epoch, and the seconds per later epoch.
+    """Plot the passes over the training set of all ranks together per epoch, and the seconds of a later epoch.
 
     Args:
         runs: title -> run.
@@ -132,10 +133,16 @@ def epoch_costs(runs: dict[str, Run], batch_size: int, train_samples: int) -> Fi
                 column, base + share / 2, f"rank {record.rank}: {share:.2f}", ha="center", va="center", color="white"
             )
             base += share
-        later = [epoch.train_end - epoch.start for epoch in run.records[0].epochs[1:]]
-        bar = right.bar(column, median(later), color=GREY, width=0.6)
-        right.bar_label(bar, [f"{median(later):.1f} s"])
-    right.set_ylim(0, right.get_ylim()[1] * 1.1)
+        later = run.records[0].epochs[1:]
+        seconds = {
+            "training": median(epoch.train_end - epoch.start for epoch in later),
+            "validation": median(epoch.end - epoch.train_end for epoch in later),
+        }
+        for place, (part, value) in zip((-0.2, 0.2), seconds.items(), strict=True):
+            bar = right.bar(column + place, value, color=SHARES[part], width=0.36, label=None if column else part)
+            right.bar_label(bar, [f"{value:.1f} s"])
+    right.set_ylim(0, right.get_ylim()[1] * 1.25)
+    right.legend(frameon=False, fontsize=8, loc="upper right")
     left.axhline(1, color=GREY, linewidth=0.8, linestyle=":")
     left.set(title="Work of one epoch", ylabel="passes over the training set")
     right.set(title="Time of one epoch", ylabel="seconds")
@@ -183,14 +190,47 @@ def images_per_second(run: Run, batch_size: float) -> float:
     return run.np * batch_size / median(steps)
 
 
-def speedup(runs: list[Run], batch_size: int) -> Figure:
-    """Plot images per second and efficiency over the number of ranks, compared with the ideal."""
+def time_to_accuracy(runs: dict[str, Run], target: float, train_samples: int) -> Figure:
+    """Plot the images and the seconds of training that each run needed to validate at an accuracy for the first time.
+
+    A run that never does has no bar.
+
+    Args:
+        runs: title -> run; rank 0's callbacks read the accuracy of all ranks.
+        target: the accuracy.
+        train_samples: images of an epoch, of all ranks together.
+    """
+    figure, axes = plots(2, height=0.9 + 0.35 * len(runs))
+    for title, run in runs.items():
+        epochs = run.records[0].epochs
+        reached = next((n for n, epoch in enumerate(epochs, 1) if epoch.final_logs["val_accuracy"] >= target), 0)
+        images, seconds = train_samples * reached, epochs[reached - 1].end - epochs[0].start if reached else 0
+        for ax, value, label in zip(axes, (images, seconds), (f"{images:,}", f"{seconds:.0f} s"), strict=True):
+            bar = ax.barh(title, value, color=rank_colour(0), height=0.6)
+            ax.bar_label(bar, [f" {label}" if reached else " not reached"])
+    for ax, what in zip(axes, ("images, of all ranks", "seconds"), strict=True):
+        ax.set(title=f"To {target:.0%}: {what}", xlim=(0, 1.3 * max(ax.get_xlim()[1], 1)))
+        ax.invert_yaxis()
+        ax.grid(axis="y", visible=False)
+    return figure
+
+
+def speedup(runs: list[Run], batch_size: int, all_cores: Run | None = None) -> Figure:
+    """Plot images per second and efficiency over the number of ranks, compared with the ideal.
+
+    Args:
+        runs: to compare, each rank with a core or a GPU of its own.
+        batch_size: images per step and rank.
+        all_cores: a run of one rank that may use all cores.
+    """
     figure, (left, right) = plots(2, height=3)
     ranks = [run.np for run in runs]
     rates = [images_per_second(run, batch_size) for run in runs]
     ideal = [rates[0] / ranks[0] * n for n in ranks]
     left.plot(ranks, ideal, color=GREY, linestyle=":", label="ideal")
     left.plot(ranks, rates, color=rank_colour(0), marker="o", label="measured")
+    if all_cores:
+        left.axhline(images_per_second(all_cores, batch_size), color=rank_colour(1), label="one rank, all cores")
     left.set(
         title="Throughput",
         xlabel="ranks",
@@ -198,7 +238,7 @@ def speedup(runs: list[Run], batch_size: int) -> Figure:
         xticks=ranks,
         ylim=(0, max(ideal + rates) * 1.15),
     )
-    left.legend(frameon=False)
+    left.legend(frameon=False, loc="upper left")
     for n, rate, best in zip(ranks, rates, ideal, strict=True):
         bar = right.bar(str(n), rate / best, color=rank_colour(0), width=0.6)
         right.bar_label(bar, [f"{rate / best:.0%}"])
@@ -207,15 +247,15 @@ def speedup(runs: list[Run], batch_size: int) -> Figure:
 
 
 def run_shares(run: Run) -> list[float]:
-    """Return the seconds that a run spent on its start, on rank 0's first batch, and on the rest of the training."""
+    """Return the seconds that a run spent on its start, rank 0's first batch, the rest of the training, validation."""
     epochs, ends = run.records[0].epochs, run.records[0].batch_ends
     first = ends[0] - epochs[0].start
     training = sum(epoch.train_end - epoch.start for epoch in epochs) - first
-    return [epochs[0].start - run.began, first, training]
+    return [epochs[0].start - run.began, first, training, sum(epoch.end - epoch.train_end for epoch in epochs)]
 
 
 def time_shares(runs: list[Run]) -> Figure:
-    """Plot how the seconds of each run divide into start-up, first batch, training, and validation with the exit."""
+    """Plot how the seconds of each run divide into start-up, first batch, training, validation, and the final test."""
     figure, (ax,) = plots(height=2.8)
     for run in runs:
         shares = run_shares(run)
@@ -225,7 +265,7 @@ def time_shares(runs: list[Run]) -> Figure:
             left += seconds
     ax.set(title="Where a run's seconds go", xlabel="seconds", ylabel="ranks")
     ax.grid(axis="y", visible=False)
-    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=4)
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.25), ncols=5)
     return figure
 
 

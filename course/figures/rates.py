@@ -92,6 +92,23 @@ def learning_curves(panels: dict[str, dict[str, list[Run]]], samples: int, log: 
     return figure
 
 
+def accuracy_curves(ways: dict[str, list[list[float]]]) -> Figure:
+    """Plot test accuracies by epoch: a thin line per seed, and the mean of a way's seeds.
+
+    Args:
+        ways: name of a way to train -> for each seed, the accuracy after each epoch.
+    """
+    figure, (ax,) = plots(height=3.2)
+    for (name, seeds), colour in zip(ways.items(), COLOURS, strict=False):
+        curves = np.array(seeds)
+        epochs = np.arange(1, curves.shape[1] + 1)
+        ax.plot(epochs, curves.T, color=colour, linewidth=0.8, alpha=0.5)
+        ax.plot(epochs, curves.mean(axis=0), color=colour, linewidth=2.5, label=name)
+    ax.set(xlabel="epochs", ylabel="test accuracy", ylim=(0, 1))
+    ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    return figure
+
+
 def learned(runs: list[Run], samples: int) -> Figure:
     """Plot what each run has learned, over the images that its ranks have seen and over the seconds of training.
 
@@ -102,13 +119,13 @@ def learned(runs: list[Run], samples: int) -> Figure:
     figure, (left, right) = plots(2, height=3)
     for run, colour in zip(runs, COLOURS, strict=False):
         epochs = run.records[0].epochs
-        accuracy = [epoch.final_logs["accuracy"] for epoch in epochs]
-        seconds = [epoch.train_end - epochs[0].start for epoch in epochs]
+        accuracy = [epoch.final_logs["val_accuracy"] for epoch in epochs]
+        seconds = [epoch.end - epochs[0].start for epoch in epochs]
         name = f"{run.np} rank{'s' if run.np > 1 else ''}"
         left.plot(samples * np.arange(1, len(epochs) + 1), accuracy, color=colour, marker="o", label=name)
         right.plot(seconds, accuracy, color=colour, marker="o", label=name)
-    left.set(xlabel="images seen by all ranks", ylabel="training accuracy, mean of an epoch", ylim=(0, 1))
-    right.set(xlabel="seconds since training began", ylabel="training accuracy", ylim=(0, 1))
+    left.set(xlabel="images seen by all ranks", ylabel="validation accuracy", ylim=(0, 1))
+    right.set(xlabel="seconds since training began", ylabel="validation accuracy", ylim=(0, 1))
     left.set_xlim(0)
     right.set_xlim(0)
     left.legend(frameon=False)

@@ -1,6 +1,6 @@
-"""A scheduler: who does what for a job, where a job has run over time, and what a sweep has found."""
+"""A scheduler: who does what for a job, and where a job has run over time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
@@ -67,17 +67,4 @@ def job_history(history: History, nodes: Sequence[str]) -> Figure:
     ax.set(xlabel="seconds since sbatch", yticks=range(len(nodes)), ylim=(len(nodes) - 0.4, -1.5), xlim=(0, None))
     ax.set_yticklabels(nodes)
     ax.grid(axis="y", visible=False)
-    return figure
-
-
-def sweep(accuracies: Mapping[str, float]) -> Figure:
-    """Plot the accuracy that each task of a job array has reached.
-
-    Args:
-        accuracies: by what the task has tried.
-    """
-    figure, (ax,) = plots(height=2.6)
-    bars = ax.bar(list(accuracies), list(accuracies.values()), color=GREY, width=0.55)
-    ax.bar_label(bars, fmt="%.2f")
-    ax.set(xlabel="learning rate", ylabel="accuracy", ylim=(0, 1.1 * max(accuracies.values())))
     return figure

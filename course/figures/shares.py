@@ -1,4 +1,4 @@
-"""Which rank trains on which images: a diagram of the distribution, what ranks drew, and reading throughput."""
+"""Which rank trains on which images: what ranks drew, and reading throughput."""
 
 from collections import Counter
 from statistics import median
@@ -8,33 +8,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from course.figures.style import GREY, box, canvas, plots, rank_colour
+from course.figures.style import GREY, plots, rank_colour
 from course.launch import Run
 
 UNUSED, REPEATED = "#e5e7eb", "#1f2937"
-
-
-def dealt_out(np_ranks: int = 4, samples: int = 10) -> Figure:
-    """Draw the orders of two epochs, dealt to the ranks in turn, padded with the first images at the end."""
-    figure, ax = canvas(9, 2.9)
-    extra = -samples % np_ranks
-    width = 7.3 / (samples + extra)
-    for row, epoch in enumerate((0, 1)):
-        y = 1.85 - 0.95 * row
-        ax.text(0.1, y + 0.3, f"epoch {epoch}", color=GREY, fontsize=10, va="center")
-        order = np.random.default_rng(epoch).permutation(samples)
-        for place, number in enumerate(np.resize(order, samples + extra)):
-            x = 1.1 + place * width + (0.25 if place >= samples else 0)
-            box(ax, x, y, width - 0.1, 0.6, str(number), rank_colour(place % np_ranks), weight="bold")
-    ax.text(1.1 + samples * width / 2, 2.68, "one order on all ranks, new in each epoch", ha="center", fontsize=10)
-    if extra:
-        middle = 1.35 + (samples + extra / 2) * width
-        ax.text(middle, 2.68, "the first ones again", ha="center", fontsize=10)
-    for rank in range(np_ranks):
-        x = 1.1 + rank * 7.6 / np_ranks
-        places = ", ".join(map(str, range(rank, samples + extra, np_ranks)))
-        box(ax, x, 0.05, 7.4 / np_ranks, 0.65, f"rank {rank}\nplaces {places}", rank_colour(rank), size=9)
-    return figure
 
 
 def _numbers(run: Run, epoch: int) -> list[list[int]]:

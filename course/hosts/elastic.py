@@ -22,7 +22,7 @@ class Commit:
         ranks: how many there were.
         epoch: the number of the epoch, from 0 on.
         seen: images of this epoch that the training has seen.
-        loss: of the last step.
+        loss: mean of the steps since the commit before.
     """
 
     time: float

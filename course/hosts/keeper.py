@@ -24,11 +24,7 @@ from course.hosts.host import Host
 from course.hosts.layout import DATA, MANAGEMENT, SCRATCH, SLOWER, bits_per_second, numbers
 from course.internal import namespaces
 
-FORBIDDEN = (
-    "No hosts can be made here ({why}). They need user namespaces, which may be turned off: sysctl "
-    "kernel.unprivileged_userns_clone=1, or on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0. In a container "
-    "they need more privileges, with Docker --privileged."
-)
+FORBIDDEN = f"No hosts can be made here ({{why}}). They need user namespaces. {namespaces.PERMIT}"
 FILLER = "full"  # the file that fills a disk
 PIECE = 2**20  # bytes written at once
 

@@ -3,8 +3,10 @@
     python -m course.hosts.recorded out/step_18.ipynb notebooks/step_18
 
 takes the outputs of an executed lesson, and writes recorded.json into the lesson's folder: {source of a cell: outputs}.
+A prediction is compared with the value that was measured when the lesson was recorded.
 """
 
+import ast
 import json
 import sys
 from pathlib import Path
@@ -13,11 +15,13 @@ from typing import Any
 from IPython import get_ipython
 from IPython.display import publish_display_data
 
+from course import puzzle
 from course.hosts.cluster import forbidden
 from course.steps import ROOT
 
 NAME = "recorded.json"
-CHECK = "check-run"  # the cell that judges the learner's file, of which there is no record
+# Cells with what the learner wrote, of which there is no record, and one that tries it without hosts.
+LIVE = "check-run", "model-answer", "puzzle-answer", "own-run"
 MARK = "[recorded on another machine]"
 
 
@@ -42,12 +46,37 @@ def instead(folder: str | Path = ".", lacks: str | None = None, without: str = "
         source = "".join(lines).strip()
         if source not in recorded or (without and not no_hosts and without in source):
             return lines
+        if values := measured(recorded[source]):
+            return answered(source, values)
         shell.user_ns["show_recorded"] = show
         shell.user_ns["recorded_outputs"] = recorded[source]
         return ["show_recorded(recorded_outputs)\n"]
 
     shell = get_ipython()
     shell.input_transformers_cleanup.append(in_its_place)
+
+
+def measured(outputs: list[dict[str, Any]]) -> list[puzzle.Answer]:
+    """Return the values in recorded outputs of a cell with which its predictions are compared."""
+    shown = [output.get("data", {}) for output in outputs]
+    return [data[puzzle.MEASURED] for data in shown if puzzle.MEASURED in data]
+
+
+def answered(source: str, recorded: list[puzzle.Answer]) -> list[str]:
+    """Return lines that compare the learner's predictions with recorded values, in place of those of this machine.
+
+    Args:
+        source: of a cell that calls puzzle.predicted() and, for the measured values, names that this machine lacks.
+        recorded: the value of each of these calls.
+    """
+    lines = [f"print({MARK!r})\n"]
+    values = iter(recorded)
+    for statement in ast.parse(source).body:
+        match statement:
+            case ast.Expr(ast.Call(ast.Attribute(attr="predicted")) as call):
+                call.args[3] = ast.Constant(next(values))
+                lines.append(f"{ast.unparse(call)}\n")
+    return lines
 
 
 def show(outputs: list[dict[str, Any]]) -> None:
@@ -70,7 +99,7 @@ def record(executed: Path, folder: Path) -> None:
     after = next(number for number, cell in enumerate(cells) if cell["id"] == "setup") + 1
     kept = {}
     for cell in cells[after:]:
-        if cell["cell_type"] == "code" and cell["id"] != CHECK:
+        if cell["cell_type"] == "code" and cell["id"] not in LIVE:
             outputs = [
                 {name: output[name] for name in ("output_type", "text", "data") if name in output}
                 for output in cell["outputs"]

@@ -23,6 +23,8 @@ from course.hosts.cluster import Cluster, HostsError
 from course.hosts.layout import CLUSTER, HEAD
 
 PATIENCE = 60  # seconds until all nodes have to be idle; on two free cores it takes some four
+MEMORY = 8000  # MB of a node with GPUs, in Slurm's books
+DEVICES = "/dev/null", "/dev/zero", "/dev/full", "/dev/urandom"  # in place of GPUs, for which Slurm wants device files
 LOST = 8  # seconds without an answer after which a node is down. Slurm's default is 300.
 
 FOLDER = CLUSTER / "slurm"  # for all hosts
@@ -60,7 +62,7 @@ KillWait=10
 SchedulerParameters=bf_interval=1
 JobCompType=jobcomp/filetxt
 JobCompLoc={ENDED}
-# As on most clusters, a job is put back into the queue only if it says so.
+# Slurm's default is 1. With 0, a job goes back into the queue only if it asks for that, which the lesson shows.
 JobRequeue=0
 PartitionName=short Nodes=ALL MaxTime=00:10:00 PriorityTier=2
 PartitionName=long Nodes=ALL MaxTime=1-00:00:00 Default=YES
@@ -110,8 +112,12 @@ class Slurm:
         cluster: the hosts.
     """
 
-    def __init__(self, cluster: Cluster):
+    def __init__(self, cluster: Cluster, gpus: int = 0):
         """Write the configuration and start all daemons.
+
+        Args:
+            cluster: the hosts.
+            gpus: of each node: see up().
 
         Raises:
             HostsError: Slurm is not installed, or a daemon does not start; the message says which.
@@ -124,6 +130,11 @@ class Slurm:
         folder.mkdir(exist_ok=True)
         nodes = [f"NodeName={host} CPUs={slots} State=UNKNOWN" for host, slots in cluster.slots.items()]
         settings = _SETTINGS.format(user=pwd.getpwuid(os.geteuid()).pw_name)
+        if gpus:
+            nodes = [f"{node} RealMemory={MEMORY} Gres=gpu:{gpus}" for node in nodes]
+            settings += "GresTypes=gpu\n"
+            devices = [f"Name=gpu File={device} Flags=nvidia_gpu_env" for device in DEVICES[:gpus]]
+            (folder / "gres.conf").write_text("\n".join([*devices, ""]))
         (folder / CONFIGURATION.name).write_text(settings + "\n".join([*nodes, ""]))
         epilog = folder / EPILOG.name
         epilog.write_text(_EPILOG)
@@ -277,18 +288,19 @@ class Slurm:
 
 
 @contextlib.contextmanager
-def up(cluster: Cluster) -> Iterator[Slurm]:
+def up(cluster: Cluster, gpus: int = 0) -> Iterator[Slurm]:
     """Start Slurm on the hosts of a cluster, wait until all of its nodes are idle, and end it with the context.
 
     The cluster's commands find it by the variable SLURM_CONF.
 
     Args:
         cluster: the hosts, which are up.
+        gpus: that Slurm manages on each node, at most as many as DEVICES. They exist in its books only.
 
     Raises:
         HostsError: Slurm is not installed, or does not start; the message says why.
     """
-    slurm = Slurm(cluster)
+    slurm = Slurm(cluster, gpus)
     try:
         slurm.wait_until_idle(cluster.hosts)
         yield slurm

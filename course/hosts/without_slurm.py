@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from course.hosts import scripts
 from course.hosts.cluster import Cluster
 from course.hosts.layout import HEAD, HOSTFILE, PROGRAMS
 
@@ -54,7 +55,8 @@ def run(cluster: Cluster, script: str | Path, program: Sequence[str], **options:
         "COURSE_HOSTS": " ".join(cluster.hosts),
         "PRTE_MCA_prte_default_hostfile": str(HOSTFILE),
     }
-    command = ["bash", str(script), *program]
-    print(f"{cluster.hosts[0]}$ {shlex.join(['bash', Path(script).name, *program[:1], '...'])}")
+    interpreter = scripts.interpreter(script)
+    command = [interpreter, str(script), *program]
+    print(f"{cluster.hosts[0]}$ {shlex.join([interpreter, Path(script).name, *program[:1], '...'])}")
     variables |= options.pop("variables", {})
     return cluster.run(command, cluster.hosts[0], variables=variables, **options).returncode

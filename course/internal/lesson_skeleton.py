@@ -23,9 +23,8 @@ script = "{script}\"""",
     ),
     (
         "setup",
-        """from course import exercise, launch, lessons, puzzle, steps
+        """from course import exercise, launch, logbook, puzzle, steps
 
-ranks = lessons.ranks_or_np(ranks)  # papermill's older parameter np works, too
 sizes = {{"epochs": epochs, "train_samples": train_samples, "test_samples": test_samples, "data_dir": data_dir}}
 flags = launch.PROFILES[profile] | sizes
 starter = steps.get({number}).starter  # the program before this step
@@ -42,7 +41,10 @@ exercise.start({number})""",
     ("puzzle-answer", "guess = None  # TODO: of what"),
     ("run", "## Run it"),
     ("run-run", "after = launch.script(script, np=ranks, **flags)"),
-    ("puzzle-check", 'puzzle.predicted(guess, after.records[-1].epochs[0].steps, "TODO: why it is so many.")'),
+    (
+        "puzzle-check",
+        'puzzle.predicted({number}, "steps", guess, after.records[-1].epochs[0].steps, "TODO: why it is so many.")',
+    ),
     ("effect", "TODO: what is different now, and where the output shows it."),
     (
         "practice",
@@ -59,10 +61,7 @@ exercise.start({number})""",
         "In a class, an instructor reads them.",
     ),
     ("written-answer", "*Your answer*"),
-    (
-        "model-answer",
-        "<details><summary>A model answer, to compare yours with</summary>\n\nTODO: an answer.\n\n</details>",
-    ),
+    ("model-answer", "exercise.model_answer({number})"),
     (
         "check",
         "## Check it\n\nThis runs your file on small simulated clusters, and compares what its processes do with what "
@@ -73,7 +72,17 @@ exercise.start({number})""",
         "from grader.notebook import check\n\nreport = check(step={number}, script=script)\nreport",
     ),
 )
-CODE = {"parameters", "setup", "problem-run", "solution", "puzzle-answer", "run-run", "puzzle-check", "check-run"}
+CODE = {
+    "parameters",
+    "setup",
+    "problem-run",
+    "solution",
+    "puzzle-answer",
+    "run-run",
+    "puzzle-check",
+    "model-answer",
+    "check-run",
+}
 # A cell that nbgrader lets the learner edit and a person grade.
 WRITTEN_ANSWER = {
     "schema_version": 3,
@@ -101,6 +110,7 @@ def notebook(step: Step) -> NotebookNode:
         made.cells.append(new_cell(source, id=name))
     cells = {cell.id: cell for cell in made.cells}
     cells["parameters"].metadata["tags"] = ["parameters"]
-    cells["puzzle-check"].metadata["jupyter"] = {"source_hidden": True}  # or it would give the answer away
+    for name in ("parameters", "setup", "puzzle-check"):  # the idea comes first, and an answer is not given away
+        cells[name].metadata["jupyter"] = {"source_hidden": True}
     cells["written-answer"].metadata["nbgrader"] = WRITTEN_ANSWER
     return made

@@ -16,6 +16,13 @@ MNT_DETACH = 2
 PR_SET_PDEATHSIG = 1
 SYS_PIVOT_ROOT = 155
 
+# What to do where namespaces are forbidden, for messages. docs/container.md explains the options of containers.
+PERMIT = (
+    "In a container, start it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt "
+    "systempaths=unconfined; with Podman, --security-opt unmask=ALL. Elsewhere, turn on user namespaces: "
+    "docs/troubleshooting.md says how."
+)
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

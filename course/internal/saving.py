@@ -19,5 +19,10 @@ def let_git_note(model: dict[str, Any], os_path: str, contents_manager: object) 
         contents_manager: which saved it.
     """
     if model["type"] == "notebook" and Path(os_path).is_relative_to(NOTEBOOKS):
-        command = ["sh", "-c", NOTE, "sh", os_path]
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        note(os_path)
+
+
+def note(path: str | Path) -> subprocess.Popen[bytes]:
+    """Begin to do so for a lesson, and return the process that does it."""
+    command = ["sh", "-c", NOTE, "sh", str(path)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

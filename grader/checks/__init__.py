@@ -31,8 +31,8 @@ def of(number: int) -> Part[Any]:
         for part in PARTS.values():
             if part.script == script and part.of(number):
                 return part
-    numbers = ", ".join(str(step.number) for step in STEPS if not step.is_capstone)
-    raise NoCheckError(f"Step {number} has no check; steps {numbers} have.")
+    numbers = ", ".join(step.short_label for step in steps.STEPS if step in STEPS and not step.is_capstone)
+    raise NoCheckError(f"{steps.label(number).capitalize()} has no check; steps {numbers} have.")
 
 
 _unchecked = [step.number for step in steps.STEPS if step.has_exercise and step not in STEPS]

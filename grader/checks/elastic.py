@@ -53,7 +53,7 @@ part = Part(
     points=3,
     clusters=(JOINS, DIES),
     asks=(
-        "again from the last commit when a rank is lost",
+        "again, with the state of the last commit, when a rank is lost",
         "When a step raises `tf.errors.UnknownError`, raise `HorovodInternalError` instead",
         "the training continues with the ranks that are left",
     ),
@@ -76,7 +76,7 @@ def survives(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Findin
 @part.check(
     20,
     points=2,
-    asks=("with the others when ranks join",),
+    asks=("and with all ranks, when others join", "Remove the two broadcasts before `train`"),
     look_at=("TensorFlowKerasState", "train_step"),
     hint="state.commit() sees whether hosts have come. The state has to have all that a new rank needs.",
 )
@@ -110,7 +110,7 @@ def grows(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding |
 @part.check(
     20,
     points=2,
-    asks=("that of one rank, times the number of ranks", "Set the learning rate whenever `train` is called"),
+    asks=("Set the learning rate whenever `train` is called", "`--base-lr`, multiplied by the number of ranks"),
     look_at=("learning_rate", "base_lr"),
     needs=(grows,),
     hint="optimizer.learning_rate.assign(), at the beginning of train: args.base_lr * hvd.size().",
@@ -132,7 +132,7 @@ def rate(runs: ElasticRuns, expected: ElasticRuns, source: Source) -> Finding | 
 @part.check(
     20,
     points=2,
-    asks=("each image is used once per epoch, however many ranks there are",),
+    asks=("each image is used once per epoch, whatever the number of ranks is",),
     look_at=("permutation", "seen"),
     needs=(rate,),
     hint="An epoch continues at state.seen. All ranks need the same order, and the state has to have the model in it.",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from course import steps
 from course.internal import stalls
 from grader.reading import edits
 from grader.terms.facts import ARGUMENTS, HorovodFacts
@@ -14,6 +15,14 @@ from grader.terms.runs import Rank, Runs
 RUNS = "The program runs to its end on every rank"
 TO_THE_END = "the program runs to its last line"
 TWICE = "by the clock up to twice as long, where other programs keep the cores from it"
+NO_CPU = 'Look at tf.config.set_visible_devices: without "GPU" as the device type, it hides the CPU as well.'
+HINTS = {  # by the error's kind
+    "BdbQuit": "A debugger stops the program here, and ranks have no terminal: remove breakpoint() or pdb.set_trace().",
+    "ModuleNotFoundError": (
+        "Check the module's name. The judge runs this one file in the course's environment: it finds no other file of "
+        "yours, and no package that is not installed there. If the program can do without it, catch ImportError."
+    ),
+}
 
 
 def outcome(status: OutcomeStatus, step: int, message: str, line: int | None = None) -> Outcome:
@@ -40,7 +49,7 @@ def judge(runs: Runs[Any], step: int, seconds: float, script: str = "") -> Outco
     limit = f"after {seconds:g} s of its own time ({TWICE})"
     for rank, group in sorted(ranks, key=lambda ended: is_aftermath(ended[0])):
         blamed = _step(rank, step, script)
-        if found := _failure(rank, group, limit, f" in a line of step {blamed}" if blamed else "", script):
+        if found := _failure(rank, group, limit, f" in a line of {steps.label(blamed)}" if blamed else "", script):
             return outcome("failed", blamed or step, found.message + _traceback(rank), found.line)
     if found := diverged(runs):
         return outcome("failed", step, found.message)
@@ -53,8 +62,9 @@ def diverged(runs: Runs[Any]) -> Finding | None:
         for fit in getattr(rank.facts, "fits", ()):
             for number, batch in enumerate(getattr(fit, "batches", ()), 1):
                 if not all(map(math.isfinite, batch.updated)):
+                    most = max(before.rate for before in fit.batches[:number])
                     return Finding(
-                        seen=f"{rank.where}: weights are NaN after step {number}, at a learning rate of {batch.rate:g}",
+                        seen=f"{rank.where}: weights are NaN after step {number}, at a learning rate of up to {most:g}",
                         expected="numbers",
                         hint="Look at all that sets the learning rate or scales the loss: which value is too large?",
                     )
@@ -115,12 +125,13 @@ def _failure(
     elif rank.ended_for == "others" or (rank.error and "shut down" in rank.causes):
         seen, expected = _waits_for_ended(rank, group), _together(rank)
     elif rank.error and "late GPU" in rank.causes:
-        seen, expected = _late_gpu(rank, script), "the GPU is chosen before TensorFlow computes, as in a collective"
+        seen, expected = _late_gpu(rank, script), "the GPU is chosen before any collective or computation"
     elif rank.error and "locked" in rank.causes:
         seen, expected = f"{rank.where} fails: another rank writes the same file: {rank.error}", "one rank saves"
         hint = "Look for ModelCheckpoint, and other lines that save, which all ranks of a host run."
     elif rank.error:
-        seen, hint = f"{rank.where} fails{where}: {rank.error}", _validates_elsewhere(group)
+        seen = f"{rank.where} fails{where}: {rank.error}"
+        hint = NO_CPU if "no CPU" in rank.causes else HINTS.get(rank.error_kind or "") or _validates_elsewhere(group)
     elif rank.ended_for:
         seen = f"{rank.where} does not end: it was ended {limit}"
         hint, line = "Look for a loop that never ends, and for too many epochs.", _line_reached(rank)

@@ -77,7 +77,7 @@ def role(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
 @part.check(
     16,
     points=1,
-    asks=("see no GPU",),
+    asks=("hide all GPUs from it",),
     hint="tf.config.set_visible_devices sets which GPUs are visible. It has to come before the first operation.",
 )
 def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -90,7 +90,7 @@ def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
 @part.check(
     16,
     points=1,
-    asks=("evaluate each checkpoint as it appears", "A loop of your own that does the same is fine, too."),
+    asks=("evaluate each checkpoint as it appears", "A loop of your own that does the same passes as well."),
     look_at=ENDS,
     hint="tf.keras.utils.SidecarEvaluator takes the compiled model, the data and the folder of the checkpoints; its "
     "start() waits for checkpoints, loads them and evaluates.",
@@ -136,7 +136,7 @@ def each(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
 @part.check(
     16,
     points=1,
-    asks=("Without it, the number of epochs counts.",),
+    asks=("The default is the number of epochs.",),
     look_at=ENDS,
     hint="The flag is None where it is not given. SidecarEvaluator's start() returns only if max_evaluations is a "
     "number.",
@@ -164,7 +164,7 @@ def ends(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
     points=1,
     look_at=ENDS,
     needs=(ends,),
-    asks=("the number of the last checkpoint",),
+    asks=("the evaluator ends after the checkpoint with this number",),
     hint="A checkpoint's name ends in its number. An evaluator that is late skips checkpoints, so it evaluates fewer.",
 )
 def number(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -185,7 +185,7 @@ def number(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None
 @part.check(
     16,
     points=2,
-    asks=("Add the flag `--max-evaluations`", "A newer one ends the evaluator, too."),
+    asks=("Add `--max-evaluations`", "or a later one"),
     look_at=ENDS,
     hint="argparse turns the flag into args.max_evaluations; it is a whole number, and has to reach the evaluator.",
 )

@@ -45,7 +45,7 @@ part = Part("launch.sh", LaunchFacts, read=shell.read, ended=on_hosts.ends(_fail
     18,
     points=2,
     clusters=(UNEVEN, FAILING, UNSHARED, FULL, CUT, CUT_FIRST),
-    asks=("Start as many ranks on each host as it has slots",),
+    asks=("start as many ranks on each host as it has slots",),
     look_at=MPIRUN,
     figure="ranks_on_hosts",
     hint="mpirun reads the slots from the file that --hostfile names, but not every comment in it.",
@@ -58,7 +58,7 @@ def ranks(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | N
 @part.check(
     18,
     points=1,
-    asks=("Pass the program's arguments on as they are",),
+    asks=("Pass the program's arguments on unchanged",),
     look_at=("program", *MPIRUN),
     hint='"${array[@]}", in quotes, is one word per element; $* and ${array[@]} without quotes are not.',
 )
@@ -70,7 +70,7 @@ def arguments(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding
 @part.check(
     18,
     points=1,
-    asks=("`RUN` and `SEED` reach every rank",),
+    asks=("pass `RUN` and `SEED` to every rank",),
     look_at=MPIRUN,
     hint="mpirun has an option for each variable that is to travel.",
 )
@@ -107,7 +107,7 @@ def network(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding |
 @part.check(
     18,
     points=1,
-    asks=("copy the folder `DATA` to each host's own disk", "`DATA` names the copy"),
+    asks=("copy the folder `DATA` to each host's own disk", "and `DATA` with the path of the copy"),
     look_at=("DATA", *MPIRUN),
     hint="ssh runs cp on each host. /scratch is the host's own disk. Then mpirun passes DATA on with another value.",
 )
@@ -119,7 +119,7 @@ def staged(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
 @part.check(
     18,
     points=1,
-    asks=("Start no rank at all if one host has no copy, and end with a status other than 0",),
+    asks=("If a host has no copy, start no rank, and end with a status other than 0",),
     look_at=("cp", "rsync", "scp", *MPIRUN),
     hint="A command in the background has a status, too: wait returns it.",
 )
@@ -143,7 +143,7 @@ def none_without(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Find
 @part.check(
     18,
     points=1,
-    asks=("if a rank fails, another status than 0",),
+    asks=("If a rank fails, end with another status",),
     look_at=("wait", *MPIRUN),
     hint="After `wait PID`, $? has the status of that process. `|| true` throws it away.",
 )
@@ -163,9 +163,9 @@ def status(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | 
 @part.check(
     18,
     points=1,
-    asks=("print its name within 30 s, end the ranks on the other hosts, and end with a status other than 0",),
+    asks=("When a host does not, print its name within 30 s, end the ranks on the other hosts",),
     look_at=("kill", "timeout", *MPIRUN),
-    hint="ssh to a host that is gone does not return for long: timeout ends it. Who looks while mpirun runs?",
+    hint="ssh to a lost host waits for a long time: end it with timeout. Ask while mpirun runs in the background.",
 )
 def lost(runs: LaunchRuns, expected: LaunchRuns, source: Source) -> Finding | None:
     """A host that no longer answers is named, and the ranks on the others end."""

@@ -53,9 +53,10 @@ def failure(ran: Rank[Started], what: str, ended: str, right: str) -> Finding | 
     facts, hint = ran.facts, printed(ran.stdout)
     if facts.syntax:
         line = facts.syntax.partition("line ")[2].partition(":")[0]
+        language, command = ("Python", "python -m ast") if ": SyntaxError: " in facts.syntax else ("bash", "bash -n")
         return Finding(
-            seen=f"The {what} is not valid bash: {facts.syntax.splitlines()[0]}",
-            expected="`bash -n` prints nothing",
+            seen=f"The {what} is not valid {language}: {facts.syntax.splitlines()[0]}",
+            expected=f"`{command}` reads it without an error",
             line=int(line) if line.isdecimal() else None,
         )
     ranks = sum(len(run.ranks) for run in facts.runs)

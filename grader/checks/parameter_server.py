@@ -88,7 +88,7 @@ def role(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
 @part.check(
     15,
     points=1,
-    asks=("See no GPU.",),
+    asks=("Hide all GPUs from this process",),
     hint="tf.config.set_visible_devices sets which GPUs are visible. It has to come before the strategy.",
 )
 def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
@@ -99,7 +99,7 @@ def gpus(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
 @part.check(
     15,
     points=1,
-    asks=("Make the strategy, with a partitioner: parts of at least 256 KiB, and at most one part per server.",),
+    asks=("Make the `ParameterServerStrategy`, with a `MinSizePartitioner`", "at most one part per server."),
     look_at=("variable_partitioner", "MinSizePartitioner", "ParameterServerStrategy"),
     hint="MinSizePartitioner has arguments for both numbers; the resolver's cluster_spec() counts the servers.",
 )
@@ -135,7 +135,7 @@ def strategy(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | No
 @part.check(
     15,
     points=1,
-    asks=("Let the input function take the context, and ask it for the batch size.",),
+    asks=("Let the input function take the context, and ask it for the batch size",),
     look_at=("get_per_replica_batch_size", "batch"),
     hint="The context has a method that takes the batch size of a step, and returns that of one replica.",
 )
@@ -226,7 +226,7 @@ def scope(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | None:
 @part.check(
     15,
     points=1,
-    asks=("Back up what is needed to resume, in `backup` in the log folder.",),
+    asks=("Add `BackupAndRestore`, in `backup` in the log folder.",),
     look_at=("BackupAndRestore", "BackupAndRestoreExperimental", "callbacks"),
     hint="A callback of Keras backs up the training at the end of each epoch, and restores it in fit. It takes a "
     "folder.",

@@ -73,6 +73,8 @@ class Part(Generic[Facts]):
     read: Callable[[str], Source] = parsing.read_training  # raises NoScriptError where it is not such a script
     # Returns the outcome of how a script ended, by its runs, the step, the time limit and its text.
     ended: Callable[[Runs[Facts], int, float, str], Outcome] = ending.judge
+    whole: str = ending.RUNS  # the name of that outcome, in one line for the learner
+    not_run: str = NOT_RUN  # what the checks say where that has failed
 
     def check(self, number: int, **fields: Any) -> Callable[[Judge[Facts]], Judge[Facts]]:
         """Return a decorator that makes a function a check of a step, with these fields of Check."""
@@ -123,8 +125,8 @@ class Part(Generic[Facts]):
         return [check for check in self.checks if check.step.number == number]
 
     def clusters(self, number: int) -> tuple[AnyCluster, ...]:
-        """Return the clusters that a script for a step runs on."""
-        return next(check.clusters for check in reversed(self.up_to(number)) if check.clusters)
+        """Return the clusters that a script for a step runs on; none if the file is no program."""
+        return next((check.clusters for check in reversed(self.up_to(number)) if check.clusters), ())
 
     def references(self, number: int) -> tuple[AnyCluster, ...]:
         """Return further clusters, which the solution of a step alone runs on."""
@@ -139,8 +141,9 @@ class Part(Generic[Facts]):
     ) -> tuple[list[Outcome], bool]:
         """Return the outcomes of the checks up to a step, in order, and whether one explains why the program fails."""
         checks = self.up_to(number)
-        if not runs.clusters or not all(rank.reported for rank in runs.ranks()):
-            return [check.outcome("skipped", NOT_RUN) for check in checks], False
+        nothing_ran = self.clusters(number) and not runs.clusters
+        if nothing_ran or not all(rank.reported for rank in runs.ranks()):
+            return [check.outcome("skipped", self.not_run) for check in checks], False
         outcomes: list[Outcome] = []
         blocked: dict[Judge[Facts], Check[Facts]] = {}  # by function: a check that cannot be judged or that failed
         explained = False

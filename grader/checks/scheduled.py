@@ -45,7 +45,7 @@ part = Part("job.sbatch", JobFacts, read=shell.read, ended=on_hosts.ends(_failur
     19,
     points=1,
     clusters=(STEADY, FAILING, MOVED, LIMIT),
-    asks=("Start one rank per task, on all nodes of the job",),
+    asks=("start one rank per task, on all nodes of the job",),
     look_at=MPIRUN,
     hint="Without -np and a hostfile, mpirun asks Slurm for the nodes and tasks of the job.",
 )
@@ -57,7 +57,7 @@ def ranks(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 @part.check(
     19,
     points=1,
-    asks=("with the program's arguments as they are",),
+    asks=("with the program's arguments unchanged",),
     look_at=MPIRUN,
     hint='"$@", in quotes, is one word per argument; $* and $@ without quotes are not.',
 )
@@ -83,9 +83,9 @@ def network(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     19,
     points=1,
     asks=(
-        "Copy the folder `DATA` to each node's own disk",
+        "copy the folder `DATA` to each node's own disk",
         "`DATA` names the copy",
-        "Remove the copies when the training has ended",
+        "remove the copies",
     ),
     look_at=("DATA", *MPIRUN),
     hint="srun runs cp on each node, and later rm. Then DATA is exported with another value.",
@@ -104,9 +104,7 @@ def staged(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 @part.check(
     19,
     points=1,
-    asks=(
-        "let `CHECKPOINTS` name a folder below the given one that is this job's own, and the same in each of its runs",
-    ),
+    asks=("let `CHECKPOINTS` name a folder below the given one: one per job, and the same in each run of the job",),
     look_at=("CHECKPOINTS", *MPIRUN),
     hint="A requeued job keeps its number, SLURM_JOB_ID. Each rank has the variables that the script exports.",
 )
@@ -140,7 +138,7 @@ def _folder(rank: SeenRank) -> str:
 @part.check(
     19,
     points=1,
-    asks=("If the training is not asked to end, end the job with its exit status",),
+    asks=("Otherwise, exit with the status of the training",),
     look_at=("exit", "wait", *MPIRUN),
     hint='After `wait PID`, $? has the status of that process. It is the last command, or `exit "$status"`.',
 )
@@ -174,7 +172,7 @@ def limit(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
 @part.check(
     19,
     points=1,
-    asks=("Let Slurm requeue the job when a node is lost", "a script that has ended by then is not started again"),
+    asks=("Have Slurm requeue the job when a node is lost", "Slurm does not restart a script that has ended by then"),
     look_at=("--requeue",),
     hint="sbatch has an option for it, which can be a line #SBATCH of the script, too. After mpirun has ended, an srun "
     "on all nodes waits until Slurm knows that one is lost.",
@@ -208,7 +206,7 @@ def requeued(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None
     19,
     points=1,
     asks=(
-        "Let the output of all runs of the job go to one file, with the job's number in its name",
+        "Send the output of all runs of the job to one file, with the job's number in its name",
         "A later run must not erase what an earlier one has printed",
     ),
     look_at=("--open-mode", "--output", "-o"),
@@ -235,7 +233,8 @@ def output(runs: JobRuns, expected: JobRuns, source: Source) -> Finding | None:
     points=1,
     asks=(
         "for the signal `SIGUSR1` to the script two minutes before it",
-        "pass it on to the ranks, wait until the training has ended, and requeue the job.",
+        "forward it to the ranks, and wait until the training has ended",
+        "If the script was asked to end, requeue the job",
     ),
     look_at=("trap", "--signal"),
     hint="The trap runs only if no command runs in the foreground but wait. After the trap, wait returns although the "

@@ -5,7 +5,6 @@ No cell, kernel or script of a learner's runs here, and nothing that nbgrader ac
 """
 
 import html
-import re
 from pathlib import Path
 
 import nbformat
@@ -16,6 +15,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from grader import checks
 from grader.classroom import release, verdicts, written_answers
 from grader.report import html as report_html
+from grader.report.markdown import as_text
 from grader.terms.report import Report
 
 ANSWER = 10_000  # characters of an answer that are kept: some texts take Markdown's reader the square of their length
@@ -41,12 +41,6 @@ class Rebuild(NbGraderPreprocessor):
 def _cut(answer: str) -> str:
     rest = len(answer) - ANSWER
     return f"{answer[:ANSWER]}\n[{rest} characters more are not shown here]" if rest > 0 else answer
-
-
-def as_text(source: str) -> str:
-    """Return Markdown that shows the source as it is: a browser that shows it to the instructor runs nothing in it."""
-    fence = "~" * (3 + max(map(len, re.findall("~+", source)), default=0))
-    return f"{fence}text\n{source}\n{fence}"
 
 
 def forget_scores(db_url: str, assignment: str, student: str) -> None:

@@ -25,9 +25,11 @@ from rich.text import Text
 from sqlalchemy.exc import SAWarning
 
 from course import steps
+from course.internal import namespaces
 from course.steps import Step
 from grader.classroom import autograde, downloads, submission, verdicts
 from grader.classroom.learners import LEARNER
+from grader.classroom.platforms import PLATFORMS
 from grader.sandbox import policy
 
 WIDTH = 40  # of the longest bar of the chart, in characters
@@ -79,17 +81,18 @@ class Class:
 @click.option(
     "--db", help="The gradebook, as a database URL. SQLite's gradebook.db in the course directory if not given."
 )
+@click.option("--csv", "platform", type=click.Choice(list(PLATFORMS)), help="Write the marks for this platform, too.")
 @click.option(
     "--course-dir", type=click.Path(exists=True, file_okay=False, resolve_path=True), help="Where submitted/ is."
 )
-def main(number, jobs, students, regrade, scheduler, db, course_dir) -> None:
+def main(number, jobs, students, regrade, scheduler, db, platform, course_dir) -> None:
     """Grade what learners handed in for a STEP: points and feedback for each check, grades.csv for all."""
     console = Console(highlight=False)
     step = _step(number)
     why_not = None if scheduler else policy.available()
     if why_not:
         raise click.ClickException(
-            f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less."
+            f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less. {namespaces.PERMIT}"
         )
     api = _api(db, course_dir)
     group = Class(step, api, students)
@@ -110,6 +113,8 @@ def main(number, jobs, students, regrade, scheduler, db, course_dir) -> None:
         raise click.ClickException("Stopped. What is done is kept: the same command continues from here.") from None
     _export(group, api)
     _summarise(group, failed, console)
+    if platform:
+        _export_for(platform, group, api, console)
     sys.exit(1 if failed else 0)
 
 
@@ -212,6 +217,19 @@ def _export(group: Class, api: NbGraderAPI) -> None:
     plugin.to = str(group.root / "grades.csv")
     with Gradebook(group.coursedir.db_url, group.coursedir.course_id) as gradebook:
         plugin.export(gradebook)
+
+
+def _export_for(platform: str, group: Class, api: NbGraderAPI, console: Console) -> None:
+    """Write the marks of this step in a file for a learning platform, and print who has none there yet."""
+    plugin = PLATFORMS[platform](parent=api)
+    plugin.to, plugin.assignment = str(group.root / f"grades-{group.step.name}-{platform}.csv"), [group.step.name]
+    with Gradebook(group.coursedir.db_url, group.coursedir.course_id) as gradebook:
+        plugin.export(gradebook)
+    console.print(f"\nMarks for {platform.capitalize()}: {plugin.to}", markup=False, soft_wrap=True)
+    if plugin.waiting:
+        waiting = ", ".join(sorted(plugin.waiting))
+        said = f"No mark there yet, since a person has to grade them first: {waiting}. Grade, and run this again."
+        console.print(said, markup=False, soft_wrap=True)
 
 
 def _summarise(group: Class, failed: dict[str, str], console: Console) -> None:

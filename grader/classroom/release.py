@@ -59,7 +59,9 @@ def grade_id(check: Check[Any]) -> str:
 def _graded(check: Check[Any]) -> NotebookNode:
     name = grade_id(check)
     points = f"{check.points} point{'s' * (check.points != 1)}"
-    source = f"# {points}\nreport.require({check.step.number}, {json.dumps(check.description, ensure_ascii=False)})"
+    step = check.step.short_label
+    step = step if step.isdecimal() else json.dumps(step)
+    source = f"# {points}\nreport.require({step}, {json.dumps(check.description, ensure_ascii=False)})"
     cell = nbformat.v4.new_code_cell(source, id=name.replace("_", "-")[:64])
     cell.metadata.nbgrader = {
         "schema_version": SCHEMA,
@@ -80,9 +82,9 @@ class AddChecks(NbGraderPreprocessor):
     def preprocess(self, nb, resources):
         """Add the graded cells to a lesson; an assignment has them."""
         source = next((cell.source for cell in nb.cells if cell.get("id") == CHECK), "")
-        named = re.search(r"check\(step=\W?(\w+)", source)
+        named = re.search(r"check\(step=\W?([\w ]+)", source)
         if named and not any(utils.is_grade(cell) and cell.cell_type == "code" for cell in nb.cells):
-            prepared(steps.get(steps.number(named[1])), nb)
+            prepared(steps.get(named[1]), nb)
         return nb, resources
 
 

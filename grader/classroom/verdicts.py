@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from course import steps
+from course.internal import namespaces
 from course.steps import Step
 from grader.checks import ending
 from grader.judge import judge
@@ -78,7 +79,9 @@ def _made_once() -> Pool:
     """
     why_not = policy.available()
     if why_not:
-        raise NoVerdictError(f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less.")
+        raise NoVerdictError(
+            f"No sandbox can be made here ({why_not}), and others' scripts are run in nothing less. {namespaces.PERMIT}"
+        )
     pool = Pool()
     atexit.register(pool.__exit__)
     return pool.__enter__()

@@ -2,14 +2,18 @@
 
 import ast
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.reading import remarks
 from grader.terms.report import Remark
 
+# PEP 263's comment in one of the first two lines, for the one other encoding that is common in old editors.
+DECLARED = re.compile(rb"(?:[ \t\f]*(?:#.*)?\r?\n)?[ \t\f]*#.*?coding[:=][ \t]*(?:latin-?1|iso-?8859-1)\b", re.I)
 LARGEST = 64_000  # bytes of a script: some four times those of the course's longest
 WORKS = "fit", "evaluate", "SidecarEvaluator"  # a lesson's program uses one of these
+LONGEST_LINE = 100  # characters of a line that a message shows
 DEEPEST = 100  # parts of a script within each other
 
 
@@ -110,8 +114,9 @@ def load(path: Path) -> str:
         if "".join(raw.decode(encoding, errors="ignore").split()).isprintable():
             raise NoScriptError(f"The file is text in {encoding.upper()}, which nothing runs. Save it as UTF-8.")
         raise NoScriptError("The file is binary, not a script.")
+    declared = DECLARED.match(raw)
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode("latin-1" if declared else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise NoScriptError(f"The file is not UTF-8 text: see line {line}. Save it as UTF-8.") from None
@@ -130,6 +135,8 @@ def read(text: str) -> Source:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = f"The file is not valid Python: {getattr(error, 'msg', None) or error}."
+        line = (getattr(error, "text", None) or "").strip()  # without it, "invalid syntax" says little
+        message += f" The line: {line[:LONGEST_LINE]}" if line else ""
         raise NoScriptError(message, getattr(error, "lineno", None)) from None
     if _is_deep(tree):
         raise NoScriptError(f"The file has expressions or blocks nested more than {DEEPEST} deep. A script has not.")

@@ -5,6 +5,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from course import steps
+
 OLD = 120  # seconds since a file was saved, after which a learner may have changed it without saving
 TODO = re.compile(r"#\s*TODO:? +Step (\d+)", re.IGNORECASE)
 UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
@@ -26,7 +28,7 @@ class Head:
             one = len(self.todos) == 1
             lines = ", ".join(map(str, self.todos))
             parts.append(
-                f"{len(self.todos)} TODO comment{'' if one else 's'} up to step {self.step} "
+                f"{len(self.todos)} TODO comment{'' if one else 's'} up to {steps.label(self.step)} "
                 f"{'is' if one else 'are'} left (line{'' if one else 's'} {lines})."
             )
         if self.age > OLD:

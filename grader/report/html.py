@@ -2,11 +2,12 @@
 
 from html import escape
 
+from course.internal import colours
 from grader.report.head import Head
-from grader.report.marks import MARKS, VERDICTS
+from grader.report.marks import MARKS, verdict
 from grader.terms.report import Outcome, Report
 
-COLOURS = {"green": "#1a7f37", "red": "#c9372c", "bright_black": "#6b7280", "yellow": "#9a6700"}
+COLOURS = {"green": colours.GREEN, "red": colours.RED, "bright_black": colours.GREY, "yellow": colours.YELLOW}
 
 
 def of_outcome(outcome: Outcome) -> str:
@@ -41,5 +42,4 @@ def page(report: Report, figure: str) -> str:
         shown += figure
         if failure.hint:
             shown += f"<details><summary>Hint</summary>{escape(failure.hint)}</details>"
-    verdict = f"<p>{VERDICTS[report.status]}: {report.score:g} of {report.max_score:g} points</p>"
-    return f"<table>{''.join(rows)}</table>{shown}{verdict}"
+    return f"<table>{''.join(rows)}</table>{shown}<p>{verdict(report)}</p>"

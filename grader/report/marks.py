@@ -1,6 +1,6 @@
 """How statuses look, wherever a report is shown: marks, colours and words."""
 
-from grader.terms.report import OutcomeStatus, Status
+from grader.terms.report import OutcomeStatus, Report, Status
 
 MARKS: dict[OutcomeStatus, tuple[str, str]] = {
     "passed": ("✓", "green"),
@@ -14,3 +14,8 @@ VERDICTS: dict[Status, str] = {
     "needs_review": "A person has to look at this",
     "not_graded": "Could not be judged",
 }
+
+
+def verdict(report: Report) -> str:
+    """Return the verdict and the points, as one line."""
+    return f"{VERDICTS[report.status]}: {report.score:g} of {report.max_score:g} points"

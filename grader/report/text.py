@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from grader.report.head import Head
-from grader.report.marks import MARKS, VERDICTS
+from grader.report.marks import MARKS, verdict
 from grader.terms.report import Report
 
 
@@ -24,8 +24,7 @@ def show(report: Report, console: Console) -> None:
         if failure.hint:
             console.print(Text(f"Hint: {failure.hint}", style="cyan"))
     colour = {"passed": "green", "failed": "red"}.get(report.status, "yellow")
-    verdict = f"\n{VERDICTS[report.status]}: {report.score:g} of {report.max_score:g} points"
-    console.print(Text(verdict, style=f"bold {colour}"))
+    console.print(Text(f"\n{verdict(report)}", style=f"bold {colour}"))
 
 
 def show_head(head: Head | None, console: Console) -> None:

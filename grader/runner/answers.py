@@ -23,6 +23,7 @@ CAUSES: tuple[tuple[Cause, str], ...] = (
     ("store", r"StoreError"),  # of course.store
     ("late strategy", r"Collective ops must be configured at program startup"),
     ("late GPU", r"(Visible|Physical) devices cannot be modified after"),
+    ("no CPU", r"No CPU devices are available"),
     ("locked", r"unable to lock file"),  # HDF5's, where two processes write one file
     ("no checkpoint", r"(?i)no checkpoint"),
 )
@@ -83,10 +84,11 @@ def _describe(rank: Rank[Facts], error: Error) -> None:
     rank.error_kind, rank.error_line = error.kind, error.line
     if error.kind == ARGUMENTS:
         rank.error = (
-            f"it does not accept the arguments of this step's program; is it another step's file? {error.message}"
+            "it does not accept the arguments of this step's program; is one renamed, or is it another step's file? "
+            f"{error.message}"
         )
     elif error.kind != "SystemExit":
-        rank.error = f"{error.kind}: {_steady(error.message)}"
+        rank.error = f"{error.kind}: {_steady(error.message)}".removesuffix(": ")  # some have no message
     elif re.fullmatch(r"\d*", error.message):
         rank.error = f"it exits with status {error.message}"
     else:

@@ -39,7 +39,7 @@ def of(step: Step, clusters: tuple[AnyCluster, ...], pool: Pool, kind: type[Fact
     """
     text = step.solution.read_text()
     programs = [(SOLUTIONS / task.program).read_text() for each in clusters for task in each.tasks if task.program]
-    key = hashlib.sha256(repr((CODE, text, programs, clusters)).encode()).hexdigest()
+    key = hashlib.sha256(repr((CODE, text, programs, clusters, pool.sandboxed)).encode()).hexdigest()
     store = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "distributed-training-course"
     kept = store / f"{key}.answer"
     if kept.exists():

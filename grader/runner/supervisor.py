@@ -59,8 +59,9 @@ def run(job: Job, entry: Entry, send: Callable[[Message], object]) -> Answer:
         Watch(turn, budget, job).run()
         results |= {name: [rank.result() for rank in ranks[name]] for name in names}
         left |= {name: disks.look(Path(job.folder, clusters[name].folder), clusters[name]) for name in names}
-        # A script may send little when it is started again, since it fails there.
-        if not all(clusters[name].reserved for name in names):
+        # A script may send little when it is started again, since it fails there. Without a sandbox, other programs use
+        # the same loopback.
+        if job.sandboxed and not all(clusters[name].reserved for name in names):
             traffic += _traffic() - before
         if any(rank.ended_for in HOPELESS for rank in turn):
             break

@@ -9,12 +9,12 @@ import threading
 from pathlib import Path
 
 from course.steps import ROOT
-from grader.sandbox import policy
+from grader.sandbox import policy, surroundings
 
 # Of the project's own code: what makes hosts, and what watches them.
 READABLE = (
     *("course", "grader/__init__.py", "grader/terms", "grader/watchers"),
-    *("grader/sandbox/__init__.py", "grader/sandbox/limits.py"),
+    *("grader/sandbox/__init__.py", "grader/sandbox/limits.py", "grader/sandbox/surroundings.py"),
     *("solutions/hosts/discover.sh", "solutions/hosts/launch_elastic.sh"),  # which learners are given
 )
 PIDS = 2**22  # numbers that processes and threads may have, at most
@@ -63,6 +63,7 @@ def _etc(folder: Path, user: int) -> Path:
         "passwd": f"learner:x:{user}:{user}::/tmp:/bin/bash\n",
         "group": f"learner:x:{user}:\n",
         "hosts": "127.0.0.1 localhost\n",
+        "gitconfig": surroundings.GIT_CONFIG,
         "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     }
     for name, text in files.items():

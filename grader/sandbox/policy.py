@@ -51,6 +51,7 @@ LINUX_CAPABILITY_VERSION_3 = 0x20080522
 # Of the project's own code: what scripts may import, what records them, and no check, expectation or solution.
 READABLE = (
     *("course/__init__.py", "course/data.py", "course/mobilenet.py", "course/store.py", "course/tf_config.py"),
+    "course/steps.py",
     *("course/internal/__init__.py", "course/internal/simulated_gpus.py", "course/internal/simulated_hosts.py"),
     *("course/record/__init__.py", "course/record/calls.py", "course/record/keras_hooks.py"),
     *("course/record/horovod_hooks.py", "grader/__init__.py", "grader/terms", "grader/sandboxed"),

@@ -11,6 +11,7 @@ HOME = "/tmp"
 # Scripts ask for the name of their user, or for their commit, to write it into a log.
 VARIABLES = {"HOME": HOME, "USER": USER, "LOGNAME": USER, "SHELL": "/bin/sh"}
 SIZE = 65536  # bytes of /etc
+GIT_CONFIG = "[safe]\n\tdirectory = *\n"  # the home is not the user's own
 
 
 def shown() -> list[str]:
@@ -22,7 +23,7 @@ def name_user(user: int) -> None:
     """Give a user of the sandbox, by its number, a name and a group. By the one who may write to /etc."""
     Path("/etc/passwd").write_text(f"root:x:0:0:root:/:/bin/sh\n{USER}:x:{user}:{user}:{USER}:{HOME}:/bin/sh\n")
     Path("/etc/group").write_text(f"root:x:0:\n{USER}:x:{user}:\n")
-    Path("/etc/gitconfig").write_text("[safe]\n\tdirectory = *\n")  # the home is not the user's own
+    Path("/etc/gitconfig").write_text(GIT_CONFIG)
 
 
 def make_repository() -> None:

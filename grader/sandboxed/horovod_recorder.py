@@ -25,7 +25,7 @@ from course.record.keras_hooks import FitCall, watch_steps, wrap_fit
 from grader.sandboxed import script_callbacks, seeds
 from grader.sandboxed.files import WatchedFiles
 from grader.sandboxed.recorder import Recorder, draw_weights, plain, salted_hash
-from grader.terms.clusters import HOST, MISSING, RANK, AnyCluster, Folders, Resumed
+from grader.terms.clusters import HOST, MISSING, AnyCluster, Folders, Refused, Resumed
 from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, Projection, State
 
 APART = 0.05  # relative: by so much weights of new models differ between ranks at least
@@ -35,14 +35,12 @@ SHIFT = 0.1  # between the accuracies that two ranks measure, which are alike by
 class HorovodRecorder(Recorder[HorovodFacts]):
     """Records one script in one rank."""
 
-    def __init__(self, script: str, gpus: int, rank: int, shared: mmap.mmap, learns: bool = False):
-        """Record this script, on a simulated host with so many GPUs.
-
-        learns says whether what is looked at is the accuracy that training reaches: see set_apart().
-        """
+    def __init__(self, script: str, cluster: AnyCluster, rank: int, shared: mmap.mmap):
+        """Record this script on a rank of this cluster."""
         super().__init__(script, rank, shared, HorovodFacts())
-        self.learns = learns
-        self.gpus = Gpus(gpus)
+        self.learns = cluster.learns  # whether the accuracy that training reaches is looked at: see set_apart()
+        self.refused = isinstance(cluster, Refused)
+        self.gpus = Gpus(cluster.gpus)
         self.files: WatchedFiles | None = None
         self.local: Projection | None = None  # the gradients that this rank computed last
         self.trained: Any = None  # the model that was, last
@@ -108,6 +106,8 @@ class HorovodRecorder(Recorder[HorovodFacts]):
         def note_build(this: Any, *args: Any, **kwargs: Any) -> None:
             self.facts.gpus, self.facts.memory_growth = self.gpus.settle()
             self.note("model")
+            if self.refused:
+                sys.exit()
 
         def note_wired(this: Any, *args: Any, **kwargs: Any) -> None:
             self.set_apart(this.trainable_weights)
@@ -266,7 +266,7 @@ def run(script: str, cluster: AnyCluster, rank: int, shared: mmap.mmap) -> Horov
         rank: its number.
         shared: memory that the supervisor reads.
     """
-    recorder = HorovodRecorder(script, cluster.gpus, rank, shared, cluster.learns)
+    recorder = HorovodRecorder(script, cluster, rank, shared)
     warnings.simplefilter("ignore")  # about running eagerly, which the script did not ask for
     tf.config.run_functions_eagerly(True)
     tf.config.run_functions_eagerly = tf.config.experimental_run_functions_eagerly = lambda run_eagerly: None
@@ -289,8 +289,8 @@ def run(script: str, cluster: AnyCluster, rank: int, shared: mmap.mmap) -> Horov
 
 
 def _placed(cluster: AnyCluster, rank: int) -> list[str]:
-    """Return the script's arguments, with what differs from rank to rank or from host to host in its place."""
-    arguments = [part.replace(RANK, str(rank)).replace(HOST, os.getcwd()) for part in cluster.arguments]  # noqa: PTH109
+    """Return the script's arguments, with what differs from host to host in its place."""
+    arguments = [part.replace(HOST, os.getcwd()) for part in cluster.arguments]  # noqa: PTH109
     if cluster.folders and cluster.place(rank)[0] == cluster.folders.unreached:
         arguments = [f"{part}{MISSING}" if part == cluster.folders.store else part for part in arguments]
     return arguments

@@ -62,6 +62,8 @@ class _Reporter:
 
 def _run(place: Place) -> int:
     """Run the script, send its facts, wait for the others, and return the exit status."""
+    # The facts end where their pipe is closed, so no process that the script leaves behind may hold it open.
+    os.register_at_fork(after_in_child=lambda: os.close(place.facts))
     reporter = _Reporter(place)
     recorder = _recorded(place)
     sys.stdout.flush()

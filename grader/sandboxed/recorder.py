@@ -10,6 +10,7 @@ import inspect
 import mmap
 import re
 import sys
+import textwrap
 import threading
 import traceback
 import types
@@ -26,6 +27,14 @@ from grader.terms.facts import ARGUMENTS, Error, Recorded
 # share them.
 VALUES = 2**16
 DIRECTIONS = np.random.default_rng(0).standard_normal((16, VALUES))
+
+# What TensorFlow says of an error in Python code that it called, such as a generator or a function that it traces: the
+# error with its traceback is part of the message, and the frames of the exception end where TensorFlow was called.
+CARRIED = re.compile(r"(?m)\n+Traceback \(most recent call last\):$|\A(?P<user>in user code:)$")
+RAISED = re.compile(
+    r"(?:Graph execution error:|<stack traces unavailable>|\d+ root error\(s\) found\.|\(0\) [A-Z_]+:|{{.*?}}|\s)*"
+    r"(?P<kind>[A-Za-z_]\w*): (?P<message>[\s\S]*)"
+)
 
 SALT = 0x5E3779B1  # any odd number: hashes then differ in all that scripts make of them
 
@@ -144,20 +153,34 @@ def plain(value: Any) -> Any:
 
 def _error(error: BaseException, script: str) -> Error:
     """Return an exception as a fact: where in the script it arose, and what it says."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename == script]
-    line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else None
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == script]
     refused = _refused_arguments(error)
+    kind, message = type(error).__name__, str(error)
+    said = "".join(traceback.format_exception_only(error))
+    if carried := CARRIED.search(message):
+        inner = re.findall(rf'File "{re.escape(script)}", line (\d+), in (\S*)', message[carried.start() :])
+        own += [traceback.FrameSummary(script, int(number), name) for number, name in inner]
+        kind, message = _carried(message, carried, kind)
+        said = f"{kind}: {message}\n"
+    line = error.lineno if isinstance(error, SyntaxError) else own[-1].lineno if own else None
     if refused:
         return Error(ARGUMENTS, refused, line, "")
-    said = _without_origins("".join(traceback.format_exception_only(error)))
-    shown = ("".join(traceback.format_list(own)) + said).replace(script, Path(script).name)[-8000:]
-    return Error(type(error).__name__, _without_origins(str(error))[:2000], line, shown)
+    shown = ("".join(traceback.format_list(own)) + _without_origins(said)).replace(script, Path(script).name)[-8000:]
+    return Error(kind, _without_origins(message)[:2000], line, shown)
+
+
+def _carried(message: str, carried: re.Match[str], kind: str) -> tuple[str, str]:
+    """Return the kind and the message of the error that TensorFlow's message carries with its traceback."""
+    if carried["user"]:  # the kind is that of the error itself, which comes after its frames
+        text = textwrap.dedent(_without_origins(message[carried.end() :])).strip()
+        return kind, text.removeprefix(f"{kind}: ")
+    raised = RAISED.fullmatch(_without_origins(message[: carried.start()]))
+    return (raised["kind"], raised["message"].strip()) if raised else (kind, message[: carried.start()])
 
 
 def _without_origins(text: str) -> str:
     """Return an error's text without where each node of a graph was made, which TensorFlow tells at length."""
-    return re.sub(r'(?m)^(Detected at node .*| *File ".*", line \d+, in .*)\n+', "", text)
+    return re.sub(r'(?m)^(Detected at node .*|( *)File ".*", line \d+, in .*(\n\2 +\S.*)*)\n+', "", text)
 
 
 def _refused_arguments(error: BaseException) -> str | None:

@@ -13,7 +13,6 @@ CHECKPOINT = "checkpoint-"  # what the names of checkpoints begin with, as --che
 CACHE = "copy"  # --cache-dir
 IMAGES = "{images}"  # in an argument: the folder with the judge's own images, wherever the script can see it
 SHIPPED = "{shipped}"  # in an argument: the folder with the course's own Fashion-MNIST, likewise
-RANK = "{rank}"  # in an argument: the number of the rank
 HOST = "{host}"  # in an argument: the folder that is the disk of the rank's host
 MISSING = "-missing"  # follows the name of the store's folder on a host that cannot reach the store
 
@@ -120,9 +119,9 @@ class Killed(Cluster, frozen=True):
 
 
 class Refused(Cluster, frozen=True):
-    """A place where the script has to end at once: too few GPUs, or tasks that are not its own.
+    """A place where a script is stopped when it starts to work: too few GPUs, or tasks that are not its own.
 
-    As such a task, it is stopped where it starts to work.
+    A rank starts to work when it has built a model.
     """
 
 

@@ -210,6 +210,12 @@ class TaskFacts(Struct, forbid_unknown_fields=True):
     error: Error | None = None
 
 
+class NoFacts(Struct, forbid_unknown_fields=True):
+    """The facts of a file that is judged as it stands: nothing runs, so nothing is reported."""
+
+    error: Error | None = None
+
+
 # --- What the supervisor sees -----------------------------------------------------------------------------------------
 
 

@@ -78,7 +78,8 @@ class Answer(Struct, tag=True):
     """The results of every cluster that was run, by rank, and what was seen of them from outside."""
 
     clusters: dict[str, list[Result]]
-    traffic: int  # bytes over the loopback, as the kernel counts them, while clusters ran that are not reserved
+    # Bytes over the loopback, as the kernel counts them, while clusters ran that are not reserved; 0 without a sandbox.
+    traffic: int
     disks: dict[str, list[Disk]] = {}  # of the hosts of each cluster, when its ranks had ended
     out_of_memory: bool = False  # whether the kernel ended a process of the machine meanwhile, for want of memory
 

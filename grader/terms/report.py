@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 from msgspec import Meta, Struct
 
+from course import steps
+
 Status = Literal["passed", "failed", "needs_review", "not_graded"]
 OutcomeStatus = Literal["passed", "failed", "skipped", "error"]
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -123,9 +125,10 @@ class Report:
         own = msgspec.convert(fields, Published)
         return cls(own.step, own.file, own.status, own.seconds, own.checks, remarks=own.remarks)
 
-    def require(self, step: int, check: str = "") -> None:
+    def require(self, step: int | str, check: str = "") -> None:
         """Raise NotYetError, which says what is missing, unless a step's check of this name, or each one, is passed."""
-        wanted = [outcome for outcome in self.checks if outcome.step == step and check in ("", outcome.name)]
+        number = steps.get(step).number
+        wanted = [outcome for outcome in self.checks if outcome.step == number and check in ("", outcome.name)]
         missing = next((outcome for outcome in wanted if outcome.status != "passed"), None)
         if not wanted:
             raise NotYetError("The course's checks are newer than this notebook: fetch the assignment again.")

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
-from grader.terms.facts import Disk, EndedFor, HorovodFacts, TaskFacts
-from grader.terms.watched_facts import ElasticFacts, JobFacts, LaunchFacts
+from grader.terms.facts import Disk, EndedFor, HorovodFacts, NoFacts, TaskFacts
+from grader.terms.watched_facts import AllreduceFacts, ElasticFacts, JobFacts, LaunchFacts
 
-Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts, JobFacts, ElasticFacts)
+Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts, JobFacts, ElasticFacts, AllreduceFacts, NoFacts)
 
 # What an error means, where a check has to know.
 Cause = Literal[
@@ -22,6 +22,7 @@ Cause = Literal[
     "store",
     "late strategy",
     "late GPU",
+    "no CPU",
     "locked",
     "no checkpoint",
 ]
@@ -90,3 +91,5 @@ JobRank = Rank[JobFacts]
 JobRuns = Runs[JobFacts]
 ElasticRank = Rank[ElasticFacts]
 ElasticRuns = Runs[ElasticFacts]
+AllreduceRank = Rank[AllreduceFacts]
+AllreduceRuns = Runs[AllreduceFacts]

@@ -1,5 +1,7 @@
 """What watchers see of scripts for several hosts, from outside: one definition for the writer and the judge."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from grader.terms.facts import Error
@@ -88,4 +90,45 @@ class ElasticFacts(Struct, forbid_unknown_fields=True):
     commits: list[Logged] = []  # untrusted
     uses: list[float] = []  # of each image, in the model that was saved; empty: none was
     astray: int = 0  # images that have moved its weights in other directions than those to start from say
+    error: Error | None = None
+
+
+# --- What a watcher sees of an allreduce ------------------------------------------------------------------------------
+
+Kind = Literal["float32", "float64", ""]  # "": before the first case
+Into = Literal["new", "array", "other"]  # what takes the sum: a new array, the function's own argument, or another one
+
+
+class Case(Struct, forbid_unknown_fields=True, frozen=True):
+    """An array that step 21's function has to sum."""
+
+    ranks: int
+    length: int
+    kind: Kind  # of its elements
+    into: Into
+
+
+class Attempt(Struct, forbid_unknown_fields=True):
+    """What one rank did in a case: see grader.watchers.allreduce_rank."""
+
+    case: Case
+    rank: int
+    ended: bool = False
+    messages: int = 0  # that it sent, as Open MPI counts them
+    bytes: int = 0
+    returned: str = ""  # what the function returned, if that is no array of the right length and type
+    first: int | None = None  # element that is not the sum, of the first that are wrong in the same way
+    last: int | None = None
+    wrong: int = 0  # elements that are not the sum
+    times: list[int] = []  # how often each rank's value is in these first ones; empty: they are something else
+    changed: bool = False  # whether an array that was to stay as it is has changed
+    elsewhere: bool = False  # whether `out` has other elements than the array that was returned
+    line: int | None = None  # where it was when it had to be ended
+    error: Error | None = None
+
+
+class AllreduceFacts(Struct, forbid_unknown_fields=True):
+    """What step 21's function did: see grader.watchers.allreduce_watcher."""
+
+    attempts: list[Attempt] = []  # by case, then rank
     error: Error | None = None

@@ -15,12 +15,13 @@ import msgspec
 
 from course import hosts
 from course.hosts import HostsError
-from grader.sandbox import limits
+from grader.sandbox import limits, surroundings
 from grader.terms.job import WatchJob
 
 
 def main(job_file: Path, clock: Path) -> None:
     """Make the hosts of a job's situation, and watch the script on them."""
+    surroundings.make_repository()
     limits.apply()
     job = msgspec.json.decode(job_file.read_bytes(), type=WatchJob)
     watcher = importlib.import_module(f"grader.watchers.{job.watcher}")

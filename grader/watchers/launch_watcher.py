@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from course.hosts import scripts
 from course.hosts.cluster import Cluster
 from grader.terms.job import Result
 from grader.terms.watched_facts import LaunchFacts, SeenRun
@@ -73,7 +74,7 @@ def watch(cluster: Cluster, situation: Situation, script: Path, clock: Path) -> 
         getattr(cluster, situation.fault)(hit)
     started = HeadScript(
         cluster,
-        ["bash", str(script), "/shared/hostfile", *program.command],
+        [scripts.interpreter(script), str(script), "/shared/hostfile", *program.command],
         GIVEN | {"DATA": str(mpi_program.DATA), "DATA_NETWORK": situation.network},
     )
 

@@ -3,6 +3,7 @@
 Scripts can write where the program does, and texts of all kinds: what is read here may be anything.
 """
 
+import ast
 import contextlib
 import filecmp
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from course.hosts import scripts
 from course.hosts.cluster import Cluster
 from grader.terms.watched_facts import SeenRank
 from grader.watchers import mpi_rank
@@ -102,7 +104,16 @@ class Program:
 
 
 def syntax(script: Path) -> str:
-    """Return what bash says of a script before it runs, if it is not valid."""
+    """Return what bash or Python says of a script before it runs, if it is not valid."""
+    if scripts.interpreter(script) == "python":
+        try:
+            ast.parse(script.read_bytes())
+        except SyntaxError as error:
+            line = f"line {error.lineno}: " if error.lineno else ""
+            return f"{script.name}: {line}SyntaxError: {error.msg}"[:1000]
+        except (ValueError, MemoryError, RecursionError) as error:
+            return f"{script.name}: SyntaxError: {error}"[:1000]
+        return ""
     said = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False).stderr
     return said.replace(str(script), script.name)[:1000]
 

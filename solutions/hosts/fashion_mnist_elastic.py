@@ -2,7 +2,8 @@
 
     bash launch_elastic.sh hostfile -np 1 --max-np 4 python fashion_mnist_elastic.py
 
-commits.csv in --log-dir gets a line for each commit: time, ranks, epoch, images seen in it, loss.
+commits.csv in --log-dir gets a line per commit: time, ranks, epoch, images seen in this epoch, mean loss of the steps
+since the commit before.
 """
 
 import argparse
@@ -39,16 +40,16 @@ model.build((None, images.shape[1]))
 if args.weights:
     model.set_weights(list(np.load(args.weights).values()))
 optimizer = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=args.momentum)
-optimizer.build(model.trainable_variables)  # its variables are shared with ranks that join, so they have to exist
+optimizer.build(model.trainable_variables)  # Horovod sends its variables to ranks that join, so they have to exist
 losses = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
 
 
 @tf.function(reduce_retracing=True)
 def train_step(inputs, targets, weight):
-    """Train on this rank's images of a step, and return the mean loss of all ranks' images.
+    """Train on this rank's images of a step, and return the mean loss over the images of all ranks.
 
-    An epoch's last step may have fewer images, and not as many on each rank. So each image has the same weight, and
-    the average over the ranks is the mean over the images.
+    In the last step of an epoch, ranks may have different numbers of images. With the weight size / images of the step,
+    each image counts the same in the average over the ranks.
     """
     with tf.GradientTape() as tape:
         loss = weight * tf.reduce_sum(losses(targets, model(inputs, training=True)))
@@ -64,42 +65,45 @@ def log(state, loss):
     with Path(args.log_dir, "commits.csv").open("a") as file:
         csv.writer(file).writerow([time.time(), hvd.size(), state.epoch, state.seen, float(loss)])
     if state.seen == len(images):
-        print(f"Epoch {state.epoch + 1}/{args.epochs}: loss {loss:.4f} in its last step")
+        print(f"Epoch {state.epoch + 1}/{args.epochs}: loss {loss:.4f} in its last steps")
 
 
-# Step 20: Horovod calls this function again, from the last commit on, when ranks are lost or join.
+# Step 20: when ranks are lost or join, Horovod calls this function again, with the state of the last commit.
 @hvd.elastic.run
 def train(state):
-    """Train to the end, from the state on."""
-    # Step 20: the learning rate follows the number of ranks, which is another one at each call.
+    """Continue the training from the state, up to the last epoch."""
+    # Step 20: the learning rate follows the number of ranks, which may differ from call to call.
     rate = args.base_lr * hvd.size()
     optimizer.learning_rate.assign(rate)
     if hvd.rank() == 0:
         seen = f"epoch {state.epoch + 1} continues after {state.seen} of {len(images)} images"
         print(f"Size {hvd.size()}, learning rate {rate:.2g}: {seen}")
     while state.epoch < args.epochs:
+        recent = []  # losses of the steps since the last commit
         # All ranks have the same order, and each takes its share of every step.
         order = np.random.default_rng(state.epoch).permutation(len(images))
-        # Step 20: an epoch continues after the images that were seen, however many ranks have seen them.
+        # Step 20: an epoch continues after the images that were seen, whatever the number of ranks was then.
         for step, start in enumerate(range(state.seen, len(images), args.batch_size * hvd.size()), start=1):
             chosen = order[start : start + args.batch_size * hvd.size()]
             mine = chosen[hvd.rank() :: hvd.size()]
             weight = tf.constant(hvd.size() / len(chosen))
-            # Step 20: Horovod 0.28 takes some errors of a lost rank for the end of the training, but never this one.
+            # Step 20: Horovod 0.28 may not recognise this as a lost rank. After HorovodInternalError it continues.
             try:
                 loss = train_step(images[mine], labels[mine], weight)
             except tf.errors.UnknownError as error:
                 raise HorovodInternalError(error) from error
+            recent.append(loss)
             state.seen = start + len(chosen)
-            # Step 20: a commit keeps a copy of the state in memory, and sees whether hosts have come.
+            # Step 20: a commit copies the state in memory, and checks whether hosts have joined.
             if step % args.commit_steps == 0 or state.seen == len(images):
                 if hvd.rank() == 0:
-                    log(state, loss)
+                    log(state, np.mean(recent))
+                recent = []
                 state.commit()
         state.epoch, state.seen = state.epoch + 1, 0
 
 
-# Step 20: the state is what a rank needs to continue. Those that join receive it from rank 0.
+# Step 20: the state holds everything that a rank needs to continue. Ranks that join receive it from rank 0.
 train(hvd.elastic.TensorFlowKerasState(model, optimizer, epoch=0, seen=0))
 if hvd.rank() == 0:
     model.save(Path(args.log_dir, "model.keras"))

@@ -2,7 +2,8 @@
 
     bash launch_elastic.sh hostfile -np 1 --max-np 4 python fashion_mnist_elastic.py
 
-commits.csv in --log-dir gets a line for each commit: time, ranks, epoch, images seen in it, loss.
+commits.csv in --log-dir gets a line per commit: time, ranks, epoch, images seen in this epoch, mean loss of the steps
+since the commit before.
 """
 
 import argparse
@@ -38,19 +39,19 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(512, activation="relu"), tf.k
 model.build((None, images.shape[1]))
 if args.weights:
     model.set_weights(list(np.load(args.weights).values()))
-# TODO: Step 20: the number of ranks changes in mid-training, so this cannot be the rate of the whole training.
+# TODO: Step 20: the number of ranks changes during the training, so one rate for the whole training is wrong.
 rate = args.base_lr * hvd.size()
 optimizer = tf.keras.optimizers.SGD(learning_rate=rate, momentum=args.momentum)
-optimizer.build(model.trainable_variables)  # its variables are shared with ranks that join, so they have to exist
+optimizer.build(model.trainable_variables)  # Horovod sends its variables to ranks that join, so they have to exist
 losses = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
 
 
 @tf.function(reduce_retracing=True)
 def train_step(inputs, targets, weight):
-    """Train on this rank's images of a step, and return the mean loss of all ranks' images.
+    """Train on this rank's images of a step, and return the mean loss over the images of all ranks.
 
-    An epoch's last step may have fewer images, and not as many on each rank. So each image has the same weight, and
-    the average over the ranks is the mean over the images.
+    In the last step of an epoch, ranks may have different numbers of images. With the weight size / images of the step,
+    each image counts the same in the average over the ranks.
     """
     with tf.GradientTape() as tape:
         loss = weight * tf.reduce_sum(losses(targets, model(inputs, training=True)))
@@ -66,34 +67,36 @@ def log(state, loss):
     with Path(args.log_dir, "commits.csv").open("a") as file:
         csv.writer(file).writerow([time.time(), hvd.size(), state.epoch, state.seen, float(loss)])
     if state.seen == len(images):
-        print(f"Epoch {state.epoch + 1}/{args.epochs}: loss {loss:.4f} in its last step")
+        print(f"Epoch {state.epoch + 1}/{args.epochs}: loss {loss:.4f} in its last steps")
 
 
-# TODO: Step 20: have Horovod call this function again, from the last commit on, when ranks are lost or join.
+# TODO: Step 20: when ranks are lost or join, have Horovod call this function again, with the state of the last commit.
 def train(state):
-    """Train to the end, from the state on."""
+    """Continue the training from the state, up to the last epoch."""
     # TODO: Step 20: set the learning rate for the current number of ranks.
     if hvd.rank() == 0:
         seen = f"epoch {state.epoch + 1} continues after {state.seen} of {len(images)} images"
         print(f"Size {hvd.size()}, learning rate {rate:.2g}: {seen}")
     while state.epoch < args.epochs:
+        recent = []  # losses of the steps since the last commit
         # All ranks have the same order, and each takes its share of every step.
         order = np.random.default_rng(state.epoch).permutation(len(images))
-        # TODO: Step 20: continue after the images that were seen. The number of ranks may have been another one then.
+        # TODO: Step 20: continue after the images that were seen. The number of ranks may have changed since then.
         for start in range(0, len(images), args.batch_size * hvd.size()):
             chosen = order[start : start + args.batch_size * hvd.size()]
             mine = chosen[hvd.rank() :: hvd.size()]
             weight = tf.constant(hvd.size() / len(chosen))
-            # TODO: Step 20: where a lost rank makes it raise tf.errors.UnknownError, raise HorovodInternalError.
+            # TODO: Step 20: if this raises tf.errors.UnknownError, raise HorovodInternalError instead.
             loss = train_step(images[mine], labels[mine], weight)
+            recent.append(loss)
             state.seen = start + len(chosen)
         # TODO: Step 20: commit after every args.commit_steps steps and at the end of an epoch, and log each commit.
         if hvd.rank() == 0:
-            log(state, loss)
+            log(state, np.mean(recent))
         state.epoch, state.seen = state.epoch + 1, 0
 
 
-# TODO: Step 20: make a state that Horovod can keep and send: the model, the optimizer, and how far training is.
+# TODO: Step 20: make a state that Horovod can copy and send: the model, the optimizer, the epoch and the images seen.
 state = SimpleNamespace(epoch=0, seen=0)
 hvd.broadcast_variables(model.variables, root_rank=0)
 hvd.broadcast_variables(optimizer.variables, root_rank=0)

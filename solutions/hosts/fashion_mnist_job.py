@@ -1,9 +1,9 @@
-"""Train on Fashion-MNIST, and continue where an earlier run with the same folder of checkpoints has ended:
+"""Train on Fashion-MNIST, and continue where an earlier run with the same folder of checkpoints ended:
 
     mpirun -np 2 python fashion_mnist_job.py --checkpoints checkpoints
 
-A checkpoint is saved after each epoch. On the signal SIGUSR1, the step at hand is finished, a checkpoint is saved, and
-the training ends with exit status 0. The folders may also be given by the variables DATA and CHECKPOINTS.
+It saves a checkpoint after each epoch. On the signal SIGUSR1, it finishes the current step, saves a checkpoint and ends
+with exit status 0. The environment variables DATA and CHECKPOINTS are the defaults of the two folders.
 """
 
 import argparse
@@ -31,7 +31,7 @@ asked_to_end = False
 
 
 def on_signal(number, frame):
-    """Note that the training is asked to end. It does so between two steps."""
+    """Note that the training is asked to end. The loop below looks at this flag between two steps."""
     global asked_to_end
     asked_to_end = True
 
@@ -59,7 +59,7 @@ done = tf.Variable(0, dtype=tf.int64)  # steps, over all epochs
 checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer, done=done)
 manager = tf.train.CheckpointManager(checkpoint, args.checkpoints, max_to_keep=2)
 
-# Rank 0 finds and loads the newest checkpoint, and sends everything that it holds to the other ranks.
+# Rank 0 loads the newest checkpoint, and sends its values to the other ranks.
 if hvd.rank() == 0:
     checkpoint.restore(manager.latest_checkpoint)
 hvd.broadcast_variables([done, *model.variables, *optimizer.variables], root_rank=0)
@@ -78,7 +78,7 @@ def train_step(inputs, targets):
 
 
 def say(text):
-    """Print a line once, and not on each rank."""
+    """Print a line on rank 0 only."""
     if hvd.rank() == 0:
         print(text, flush=True)
 
@@ -92,11 +92,11 @@ while int(done) < args.epochs * steps:
     chosen = order[step * args.batch_size * hvd.size() :][: args.batch_size * hvd.size()]
     mine = chosen[hvd.rank() :: hvd.size()]
     loss = train_step(images[mine], labels[mine])
-    # The signal reaches the ranks at different moments. They end after the same step: the first of which one knows.
+    # The signal reaches the ranks at different moments. All ranks end after the first step at which one of them has it.
     asked = hvd.allreduce(tf.constant(float(asked_to_end)), op=hvd.Sum, name="asked to end") > 0
     epoch_ends = step + 1 == steps
     if hvd.rank() == 0 and (epoch_ends or asked):
-        manager.save(checkpoint_number=done)  # TensorFlow gives the files their names once they are complete
+        manager.save(checkpoint_number=done)  # TensorFlow renames the files when they are complete
     if epoch_ends:
         mean = hvd.allreduce(loss)
         say(f"Epoch {epoch + 1}/{args.epochs}: loss {mean:.4f} in its last step")

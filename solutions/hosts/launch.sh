@@ -3,13 +3,14 @@
 #
 #     bash launch.sh HOSTFILE PROGRAM [ARGUMENT ...]
 #
-# HOSTFILE has a line per host, such as `node1 slots=2`: two ranks are started there. The other settings are variables:
+# HOSTFILE has a line per host: `node1 slots=2` stands for two ranks on node1. Environment variables say the rest:
 #
 #     DATA          the folder with the training data, which all hosts see. Each host reads a copy on its own disk.
-#     DATA_NETWORK  the network to exchange tensors over, such as 10.77.0.0/24
+#     DATA_NETWORK  the network over which the ranks exchange tensors, such as 10.77.0.0/24
 #     RUN, SEED     for the program
 #
-# The exit status is 0 if all ranks ended with 0. When a host no longer answers, its name is printed and the others stop.
+# The exit status is 0 if all ranks end with 0. If a host no longer answers, the script prints its name and ends the
+# ranks on the other hosts.
 set -euo pipefail
 
 fail() {
@@ -24,55 +25,76 @@ for name in DATA DATA_NETWORK RUN SEED; do
 done
 
 program=("${@:2}")
+copy=/scratch/data  # where each host gets its copy of DATA
 work=$(mktemp -d)
-job=
+job=   # the process of mpirun
+lost=  # the name of a host that no longer answers
 clean_up() {
     [[ ! $job ]] || kill "$job" 2> /dev/null || true
     rm -rf "$work"
 }
-trap clean_up EXIT  # also when a signal ends this script: a scheduler that ends a job sends one
+trap clean_up EXIT  # also when a scheduler ends this script by a signal
 
-# mpirun does not read every comment in a hostfile, so it gets one without comments.
+# mpirun does not accept every comment in a hostfile, so $work/hostfile has none. The array `hosts` has the names.
 sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1" > "$work/hostfile"
 mapfile -t hosts < <(awk '{print $1}' "$work/hostfile")
 
-# Before any rank starts, copy the data to all hosts at once. The quotes of %q protect the paths from the other shell.
-copy=/scratch/data
-stage=$(printf 'mkdir -p %q && cp -r %q/. %q' "$copy" "$DATA" "$copy")
-declare -A copying
-for host in "${hosts[@]}"; do
-    ssh "$host" "$stage" < /dev/null &
-    copying[$host]=$!
-done
-without=
-for host in "${hosts[@]}"; do
-    wait "${copying[$host]}" || without=$host
-done
-[[ ! $without ]] || fail "$without has no copy of $DATA"
-
-# One rank per slot. A rank has the variables of its own host: only those that -x names come from this one.
-mpirun --hostfile "$work/hostfile" \
-    --mca btl_tcp_if_include "$DATA_NETWORK" \
-    -x PATH -x RUN -x SEED -x DATA="$copy" \
-    "${program[@]}" < /dev/null &
-job=$!
-
-# A rank whose peer has vanished waits for ever, and so does mpirun. So ask each host, again and again, whether it is there.
-lost=
-while [[ ! $lost ]] && kill -0 "$job" 2> /dev/null; do
-    sleep 1
+# Copy DATA to the folder $copy of each host. End this script if one of them has no copy.
+stage() {
+    # All hosts copy at the same time. %q quotes the paths for the shell on the other host.
+    local command without=
+    command=$(printf 'mkdir -p %q && cp -r %q/. %q' "$copy" "$DATA" "$copy")
+    local -A copying
     for host in "${hosts[@]}"; do
-        timeout 5 ssh "$host" true < /dev/null || lost=$host
+        ssh "$host" "$command" < /dev/null &
+        copying[$host]=$!
     done
-done
-if [[ $lost ]]; then
-    # Without mpirun and its connections, the hosts that are still there end their ranks.
-    kill -STOP "$job" 2> /dev/null || true  # or it would report each connection that ends
+    for host in "${hosts[@]}"; do
+        wait "${copying[$host]}" || without=$host
+    done
+    [[ ! $without ]] || fail "$without has no copy of $DATA"
+}
+
+# Start one rank per slot in the background, and set `job` to the process of mpirun.
+start() {
+    # A rank has its own host's environment: -x passes a variable on. mpirun warns of one that is not set.
+    local passed=()
+    for name in LD_LIBRARY_PATH "${!HOROVOD_@}" "${!NCCL_@}"; do
+        [[ ! -v $name ]] || passed+=(-x "$name")
+    done
+    # Without --bind-to none, mpirun confines a rank and all of its threads to one core, or to a part of the host.
+    mpirun --hostfile "$work/hostfile" --map-by slot --bind-to none \
+        --mca btl_tcp_if_include "$DATA_NETWORK" \
+        -x PATH -x RUN -x SEED -x DATA="$copy" "${passed[@]}" \
+        "${program[@]}" < /dev/null &
+    job=$!
+}
+
+# Return when mpirun has ended. If a host is lost before, set `lost` to its name, and end the ranks on the others.
+watch() {
+    # A rank waits for a lost peer, and so does mpirun. So ask each host, once per second, whether it answers.
+    while [[ ! $lost ]] && kill -0 "$job" 2> /dev/null; do
+        sleep 1
+        for host in "${hosts[@]}"; do
+            timeout 5 ssh "$host" true < /dev/null || lost=$host
+        done
+    done
+    [[ $lost ]] || return 0
+    # Without mpirun and its connections, the daemons on the other hosts end their ranks.
+    kill -STOP "$job" 2> /dev/null || true  # otherwise it reports each connection that ends
     pkill -KILL -P "$job" || true
     kill -KILL "$job" 2> /dev/null || true
-fi
+}
 
-status=0
-wait "$job" 2> /dev/null || status=$?
-[[ ! $lost ]] || fail "$lost does not answer, so the training was stopped"
-exit "$status"
+# End this script with the status of the training, or with the name of the lost host.
+finish() {
+    local status=0
+    wait "$job" 2> /dev/null || status=$?
+    [[ ! $lost ]] || fail "$lost does not answer, so the training was stopped"
+    exit "$status"
+}
+
+stage
+start
+watch
+finish

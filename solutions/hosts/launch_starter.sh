@@ -3,13 +3,14 @@
 #
 #     bash launch.sh HOSTFILE PROGRAM [ARGUMENT ...]
 #
-# HOSTFILE has a line per host, such as `node1 slots=2`: two ranks are started there. The other settings are variables:
+# HOSTFILE has a line per host: `node1 slots=2` stands for two ranks on node1. Environment variables say the rest:
 #
 #     DATA          the folder with the training data, which all hosts see. Each host reads a copy on its own disk.
-#     DATA_NETWORK  the network to exchange tensors over, such as 10.77.0.0/24
+#     DATA_NETWORK  the network over which the ranks exchange tensors, such as 10.77.0.0/24
 #     RUN, SEED     for the program
 #
-# The exit status is 0 if all ranks ended with 0. When a host no longer answers, its name is printed and the others stop.
+# The exit status is 0 if all ranks end with 0. If a host no longer answers, the script prints its name and ends the
+# ranks on the other hosts.
 set -euo pipefail
 
 fail() {
@@ -24,23 +25,44 @@ for name in DATA DATA_NETWORK RUN SEED; do
 done
 
 program=("${@:2}")
+copy=/scratch/data  # where each host gets its copy of DATA
 work=$(mktemp -d)
-job=
+job=   # the process of mpirun
+lost=  # the name of a host that no longer answers
 clean_up() {
     [[ ! $job ]] || kill "$job" 2> /dev/null || true
     rm -rf "$work"
 }
-trap clean_up EXIT  # also when a signal ends this script: a scheduler that ends a job sends one
+trap clean_up EXIT  # also when a scheduler ends this script by a signal
 
-# TODO: Step 18: read the hostfile: make one without comments for mpirun, and a list of the hosts.
+# mpirun does not accept every comment in a hostfile, so $work/hostfile has none. The array `hosts` has the names.
+sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1" > "$work/hostfile"
+mapfile -t hosts < <(awk '{print $1}' "$work/hostfile")
 
-# TODO: Step 18: copy the data to each host's own disk. Start no rank if a host has no copy.
+# Copy DATA to the folder $copy of each host. End this script if one of them has no copy.
+stage() {
+    true  # TODO: Step 18: copy DATA to each host's own disk, and end the script if a host has no copy
+}
 
-# TODO: Step 18: start one rank per slot on each host, over the data network, with the variables that they need.
-mpirun "${program[@]}" < /dev/null &
-job=$!
+# Start one rank per slot in the background, and set `job` to the process of mpirun.
+start() {
+    # TODO: Step 18: start one rank per slot on each host, over the data network, with the variables that ranks need
+    mpirun "${program[@]}" < /dev/null &
+    job=$!
+}
 
-# TODO: Step 18: while the ranks run, ask each host whether it is there. When one is lost, end the ranks on the others.
+# Return when mpirun has ended. If a host is lost before, set `lost` to its name, and end the ranks on the others.
+watch() {
+    true  # TODO: Step 18: ask each host whether it answers; if one does not, set `lost`, and end the other ranks
+}
 
-# TODO: Step 18: end with the status of the training, or name the host that is lost.
-wait "$job" || true
+# End this script with the status of the training, or with the name of the lost host.
+finish() {
+    # TODO: Step 18: end with the status of the training, or print the name of the lost host
+    wait "$job" || true
+}
+
+stage
+start
+watch
+finish

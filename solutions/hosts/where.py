@@ -1,4 +1,4 @@
-"""Say on which host this rank runs, and what it finds there.
+"""Print on which host this rank runs, and whether a folder exists there.
 
 mpirun -np 4 --hostfile /cluster/hostfile python where.py FOLDER
 """

@@ -17,14 +17,14 @@ parser = mobilenet.flags("Train MobileNetV2 on folders of images.")
 parser.add_argument("--lr", type=float, default=0.05, help="learning rate to begin with")
 args = parser.parse_args()
 
-# Step 15: which process this is, and where all of the cluster are. Where TensorFlow would wait indefinitely, check()
-# says what is wrong.
+# Step 15: TF_CONFIG says which task this process is, and where all tasks are. If it is wrong, TensorFlow waits
+# indefinitely. check() ends the process with a message instead.
 tf_config.check()
 resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
 if resolver.task_type != "chief":
     raise SystemExit(f"The coordinator is the chief of a cluster. TF_CONFIG says that this is: {resolver.task_type}.")
 
-# Step 15: it gives the workers their steps, and computes none: they have the GPUs.
+# Step 15: the coordinator computes no steps, so it leaves all GPUs to the workers.
 tf.config.set_visible_devices([], "GPU")
 
 # Step 15: the variables are on the parameter servers. A large one is cut into at most as many parts as there are
@@ -46,8 +46,8 @@ def augment(image, label):
     return tf.image.random_flip_left_right(image), label
 
 
-# Step 15: this is called once, and what it makes runs on each worker, where it draws seeds of its own. So the orders
-# are independent, and no share is dealt out: for that a worker would have to know its number. The context has none.
+# Step 15: this is called once, and its graph runs on each worker, with random seeds of its own. So each worker reads
+# all images, in an order of its own. Shards would need the worker's number, which the context does not have.
 def train_data(context):
     """Return batches of images with their labels, over and over, each time in another order."""
     # Step 15: the images that one replica takes at a time. A worker with one GPU, or none, is one replica.
@@ -56,7 +56,7 @@ def train_data(context):
     return images.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(batch_size).prefetch(tf.data.AUTOTUNE)
 
 
-# The data never end, so it has to be said how many steps go over as many images as there are.
+# The data repeat endlessly, so fit() needs the number of steps in which the workers take as many images as there are.
 steps_per_epoch = mobilenet.count(f"{args.data_dir}/train") // args.batch_size
 
 # --- Model ------------------------------------------------------------------------------------------------------------
@@ -86,10 +86,10 @@ def lr_schedule(epoch):
 
 
 class PrintLearningRate(tf.keras.callbacks.Callback):
-    """Say which learning rate an epoch had. A callback for each step would not be allowed on a cluster."""
+    """Print the learning rate of each epoch. A callback for each step would not be allowed on a cluster."""
 
     def on_epoch_end(self, epoch, logs=None):
-        """Ask the optimizer, which may know better than the schedule."""
+        """Print the optimizer's rate, which a callback may have changed."""
         print(f"Epoch {epoch + 1}: the learning rate was {self.model.optimizer.learning_rate.numpy():.2g}")
 
 

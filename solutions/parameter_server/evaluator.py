@@ -36,7 +36,7 @@ model.compile(optimizer="sgd", loss="sparse_categorical_crossentropy", metrics=[
 
 callbacks = [TensorBoard(f"{args.log_dir}/evaluator", write_graph=False)]
 
-# Step 16: it looks for a new checkpoint again and again, and skips those that came while it was busy, but the newest.
+# Step 16: it evaluates the newest checkpoint as soon as there is one, and skips those that appeared in between.
 tf.keras.utils.SidecarEvaluator(
     model,
     images,

@@ -39,7 +39,7 @@ def train_data():
     return images.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(batch_size).prefetch(tf.data.AUTOTUNE)
 
 
-# The data never end, so it has to be said how many steps go over as many images as there are.
+# The data repeat endlessly, so fit() needs the number of steps in which the workers take as many images as there are.
 steps_per_epoch = mobilenet.count(f"{args.data_dir}/train") // args.batch_size
 
 # --- Model ------------------------------------------------------------------------------------------------------------
@@ -68,10 +68,10 @@ def lr_schedule(epoch):
 
 
 class PrintLearningRate(tf.keras.callbacks.Callback):
-    """Say which learning rate an epoch had. A callback for each step would not be allowed on a cluster."""
+    """Print the learning rate of each epoch. A callback for each step would not be allowed on a cluster."""
 
     def on_epoch_end(self, epoch, logs=None):
-        """Ask the optimizer, which may know better than the schedule."""
+        """Print the optimizer's rate, which a callback may have changed."""
         print(f"Epoch {epoch + 1}: the learning rate was {self.model.optimizer.learning_rate.numpy():.2g}")
 
 

@@ -3,21 +3,21 @@
     python worker_and_ps.py
     python -m course cluster ps=worker_and_ps.py worker:2=worker_and_ps.py chief="coordinator.py --classes 10"
 
-Which of them this process is, and where all of the cluster are, is in the variable TF_CONFIG. It does what the
-coordinator asks for, until a signal ends it. The second line starts a whole cluster, and ends the servers.
+TF_CONFIG says which of them this process is, and where all tasks are. The process does what the coordinator asks for,
+until a signal ends it. The second line starts a whole cluster, and ends the servers.
 """
 
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # TensorFlow's start-up notes, not its warnings; set before import
 
-# A process that is gone gives an error at once, which the coordinator can act upon. By default, it is waited for.
+# A call to a process that has ended fails at once, so that the coordinator can react. By default, the call waits.
 os.environ["GRPC_FAIL_FAST"] = "use_caller"
 
 import tensorflow as tf
 from course import tf_config
 
-tf_config.check()  # where TensorFlow would wait indefinitely, this says what is wrong
+tf_config.check()  # if TF_CONFIG is wrong, this ends the process; TensorFlow would wait indefinitely
 
 resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
 if resolver.task_type not in ("worker", "ps"):
@@ -27,12 +27,12 @@ if resolver.task_type not in ("worker", "ps"):
 config = tf.compat.v1.ConfigProto()
 gpus = tf.config.list_physical_devices("GPU")
 if resolver.task_type == "worker" and gpus:
-    # One GPU for each worker of a host. A worker with several would be several replicas, which cut each batch among
-    # them and wait for each other, and TensorFlow refuses a cluster where one worker has more of them than another.
+    # One GPU per worker. A worker with several would be several replicas, which divide each batch and wait for each
+    # other. Keras 2.11 to 2.15 fails with them (keras#18624), and TensorFlow refuses workers with unequal numbers.
     config.gpu_options.visible_device_list = str(resolver.task_id % len(gpus))
     config.gpu_options.allow_growth = True
 else:
-    config.device_count["GPU"] = 0  # variables are kept in main memory, where those who ask for them come by network
+    config.device_count["GPU"] = 0  # variables stay in main memory: workers fetch them over the network
 
 server = tf.distribute.Server(
     resolver.cluster_spec(),

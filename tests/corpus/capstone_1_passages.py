@@ -8,8 +8,8 @@ SOLUTION = "fashion_mlp_solution.py"
 
 IMPORT = "import horovod.tensorflow.keras as hvd\n"
 IMPORT_BOTH = "import horovod.tensorflow as hvd_tf\n" + IMPORT
-GUARD = passage(SOLUTION, "if hvd.local_size() > len(gpus):", "raise SystemExit(")
-CHOICE = "gpus[hvd.local_rank()]"
+CHOICE = "gpus[0] if len(gpus) == 1 else gpus[hvd.local_rank()]"
+PICK = f"    gpu = {CHOICE}\n"
 SHARE = "    share = len(images) // hvd.size()\n"
 SHARDED = "    dataset = dataset.shard(hvd.size(), hvd.rank()).take(share)\n"
 SHUFFLED = "    if shuffled:\n        dataset = dataset.shuffle(share)\n"

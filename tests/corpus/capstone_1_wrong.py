@@ -6,7 +6,6 @@ from tests.corpus.capstone_1_passages import (
     BROADCAST,
     CHOICE,
     EPOCHS,
-    GUARD,
     OPTIMIZER,
     PIPELINE,
     RATE,
@@ -30,7 +29,7 @@ EVENLY_BUT_FOR_THE_LAST = "    return dataset.batch(batch_size).shard(hvd.size()
 WRONG = (
     wrong(101, "nothing done at capstone 1", fails=1, check="initialised", base="fashion_mlp.py")(),
     wrong(101, "the GPU of the rank among all", fails=1, check="pinned")((CHOICE, "gpus[hvd.rank()]")),
-    wrong(101, "no word about too few GPUs", fails=1, check="enough_gpus")((GUARD, "")),
+    wrong(101, "ranks share a GPU", fails=1, check="enough_gpus")((CHOICE, "gpus[hvd.local_rank() % len(gpus)]")),
     wrong(101, "every rank reports its epochs", fails=2, check="others_are_silent")((VERBOSE, "        verbose=2,\n")),
     wrong(101, "one rank of each host reports", fails=2, check="others_are_silent")(
         (VERBOSE, VERBOSE.replace("hvd.rank()", "hvd.local_rank()"))

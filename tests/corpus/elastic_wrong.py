@@ -63,8 +63,8 @@ WRONG = (
         "every rank logs",
         "commits",
         (
-            "                if hvd.rank() == 0:\n                    log(state, loss)",
-            "                log(state, loss)",
+            "                if hvd.rank() == 0:\n                    log(state, np.mean(recent))",
+            "                log(state, np.mean(recent))",
         ),
     ),
     _wrong("each commit is logged after it is made", "commits", (COMMIT, _LATE)),

@@ -9,6 +9,7 @@ from tests.corpus.horovod_passages import (
     AVERAGE,
     BROADCAST,
     BROADCAST_CALLBACK,
+    BY_LOCAL_RANK,
     CHOICE,
     COMPILE,
     FLOW,
@@ -23,6 +24,7 @@ from tests.corpus.horovod_passages import (
     LIST_OF_CALLBACKS,
     MAKE_SGD,
     MODEL,
+    PICK,
     PIN,
     REFUSAL,
     REPORTERS,
@@ -48,7 +50,6 @@ _STEP_1 = (
     right(1, "functions imported one by one")(
         (IMPORT, "from horovod.tensorflow.keras import init, local_rank, local_size\n"),
         (INIT, "init()\n"),
-        ("hvd.local_size()", "local_size()"),
         ("hvd.local_rank()", "local_rank()"),
     ),
     right(1, "names under tf.config.experimental")(
@@ -87,31 +88,44 @@ _STEP_1 = (
         )
     ),
     right(1, "more ranks than GPUs by an assertion")(
-        (GUARD, '    assert hvd.local_size() <= len(gpus), "more ranks than GPUs"\n')
+        (PICK, f'    assert hvd.local_size() <= len(gpus), "more ranks than GPUs"\n{PICK}')
     ),
     right(1, "more ranks than GPUs by an argument's error")(
-        (GUARD, '    if hvd.local_size() > len(gpus):\n        parser.error("there are more ranks than GPUs")\n')
+        (PICK, f'    if hvd.local_size() > len(gpus):\n        parser.error("there are more ranks than GPUs")\n{PICK}')
     ),
     right(1, "more ranks than GPUs in a print and a status")(
         (
-            GUARD,
+            PICK,
             "    if hvd.local_size() > len(gpus):\n"
             '        print("more ranks than GPUs")\n'
-            "        raise SystemExit(1)\n",
+            f"        raise SystemExit(1)\n{PICK}",
         )
     ),
     right(1, "the rank without a GPU says so")(
-        (GUARD, '    if hvd.local_rank() >= len(gpus):\n        raise SystemExit("there is no GPU for me")\n')
+        (PICK, f'    if hvd.local_rank() >= len(gpus):\n        raise SystemExit("there is no GPU for me")\n{PICK}')
     ),
     right(1, "the missing GPU caught and told")(
-        (GUARD, ""),
         (
-            f"    gpu = {CHOICE}\n",
+            PICK,
             f"    try:\n        gpu = {CHOICE}\n    except IndexError:\n"
             '        raise SystemExit("there is no GPU for me") from None\n',
         ),
     ),
-    right(1, "local rank modulo the number of GPUs")((CHOICE, "gpus[hvd.local_rank() % len(gpus)]")),
+    right(1, "local rank modulo the number of GPUs, and a message where they are too few")(
+        (PICK, f"{GUARD}    gpu = gpus[hvd.local_rank() % len(gpus)]\n")
+    ),
+    right(1, "the lines of Horovod's examples", in_ci=True)(
+        (PIN, f'{GROW_EACH}if gpus:\n    tf.config.set_visible_devices({BY_LOCAL_RANK}, "GPU")\n')
+    ),
+    right(1, "more ranks than GPUs without a message")(
+        (PICK, f"    if hvd.local_size() > len(gpus):\n        raise SystemExit(1)\n{PICK}")
+    ),
+    right(1, "the list of GPUs from the local rank on, or the only one")(
+        (CHOICE, "(gpus if len(gpus) == 1 else gpus[hvd.local_rank() :])[0]")
+    ),
+    right(6, "the lines of Horovod's examples at step 6")(
+        (PIN, f'{GROW_EACH}if gpus:\n    tf.config.set_visible_devices({BY_LOCAL_RANK}, "GPU")\n')
+    ),
     right(1, "initialised after the arguments")((INIT, ""), (ARGS, ARGS + INIT)),
     right(1, "pinned right before the model")((LIST + PIN, ""), (MODEL, LIST + PIN + MODEL)),
     right(1, "initialised under the main guard")((INIT, 'if __name__ == "__main__":\n    hvd.init()\n')),
@@ -180,13 +194,17 @@ def _own_sgd(name: str) -> tuple[tuple[str, str], ...]:
         "        mean = [(hvd_tf.allreduce(gradient), variable) for gradient, variable in grads_and_vars]\n"
         "        return super().apply_gradients(mean, *args, **kwargs)\n\n\n"
     )
-    return ((IMPORT, IMPORT_BOTH), (SGD, f"{optimizer}opt = {name}(learning_rate=args.base_lr)\n"), (WRAP, ""))
+    return (
+        (IMPORT, IMPORT_BOTH),
+        (SGD, f"{optimizer}opt = {name}(learning_rate=args.base_lr, momentum=0.9)\n"),
+        (WRAP, ""),
+    )
 
 
 _STEP_3 = (
-    right(3, "a momentum of NumPy's, which is none")(
+    right(3, "a momentum of NumPy's")(
         (IMPORT, f"import numpy\n{IMPORT}"),
-        (SGD, "opt = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=numpy.float64(0))\n"),
+        (SGD, "opt = tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=numpy.float64(0.9))\n"),
     ),
     right(3, "wrapped where it is made")((SGD, ""), (WRAP, f"opt = hvd.DistributedOptimizer({MAKE_SGD})\n")),
     right(3, "wrapped in compile")((WRAP, ""), ("optimizer=opt", "optimizer=hvd.DistributedOptimizer(opt)")),
@@ -207,7 +225,7 @@ _STEP_3 = (
         (
             WRAP,
             "\n\ndef make_optimizer(rate):\n"
-            "    return hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate))\n\n\n"
+            "    return hvd.DistributedOptimizer(tf.keras.optimizers.SGD(rate, momentum=0.9))\n\n\n"
             "opt = make_optimizer(args.base_lr)\n",
         ),
     ),

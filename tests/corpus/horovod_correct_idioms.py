@@ -121,16 +121,17 @@ _COMPRESSION = """COMPRESSIONS = {"none": hvd.Compression.none, "fp16": hvd.Comp
 parser.add_argument("--compression", choices=sorted(COMPRESSIONS), default="none", help="of gradients on the wire")
 """
 
+_SETTINGS = '{"learning_rate": args.base_lr, "momentum": 0.9}'
 _STEP_3 = (
     right(3, "the optimizer's class by its name")(
-        (SGD, 'opt = getattr(tf.keras.optimizers, "SGD")(learning_rate=args.base_lr)\n')
+        (SGD, 'opt = getattr(tf.keras.optimizers, "SGD")(learning_rate=args.base_lr, momentum=0.9)\n')
     ),
     right(3, "the optimizer from a configuration")(
-        (SGD, 'opt = tf.keras.optimizers.get({"class_name": "SGD", "config": {"learning_rate": args.base_lr}})\n')
+        (SGD, f'opt = tf.keras.optimizers.get({{"class_name": "SGD", "config": {_SETTINGS}}})\n')
     ),
     right(3, "the optimizer by functools.partial")(
         importing("import functools"),
-        (SGD, "make_optimizer = functools.partial(tf.keras.optimizers.SGD, momentum=0.0, nesterov=False)\n"),
+        (SGD, "make_optimizer = functools.partial(tf.keras.optimizers.SGD, momentum=0.9, nesterov=False)\n"),
         (WRAP, "opt = hvd.DistributedOptimizer(make_optimizer(args.base_lr))\n"),
     ),
     right(3, "arguments of compile in a dictionary")((COMPILE, _ARGUMENTS_OF_COMPILE)),
@@ -295,7 +296,7 @@ _STEP_6 = (
         (IMPORT, f"from tensorflow import keras\nfrom tensorflow.keras import backend as K\n{IMPORT}"),
         ("tf.keras.", "keras."),
         after(MODEL, "assert K.image_data_format() == 'channels_last'\n"),
-        (f"opt = {MAKE_SGD.replace('tf.keras.', 'keras.')}\n", "opt = keras.optimizers.SGD(args.base_lr)\n"),
+        (f"opt = {MAKE_SGD.replace('tf.keras.', 'keras.')}\n", "opt = keras.optimizers.SGD(args.base_lr, 0.9)\n"),
     ),
 )
 

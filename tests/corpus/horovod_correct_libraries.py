@@ -20,7 +20,7 @@ from tests.corpus.horovod_passages import (
 )
 from tests.corpus.variant import after, importing, right
 
-NORMALISE = "tf.keras.layers.BatchNormalization()"
+NORMALISE = "tf.keras.layers.BatchNormalization(momentum=0.9)"
 
 # --- Versions, plots, progress ----------------------------------------------------------------------------------------
 

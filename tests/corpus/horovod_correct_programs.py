@@ -44,7 +44,7 @@ class Trainer:
         self.model = self._compiled(create_model())
 
     def _compiled(self, model):
-        optimizer = tf.keras.optimizers.SGD(learning_rate=self.args.base_lr)
+        optimizer = tf.keras.optimizers.SGD(learning_rate=self.args.base_lr, momentum=0.9)
         model.compile(
             loss="sparse_categorical_crossentropy",
             optimizer=hvd.DistributedOptimizer(optimizer),
@@ -131,7 +131,7 @@ class FashionMnist(Experiment):
         return create_model()
 
     def optimizer(self):
-        return tf.keras.optimizers.SGD(args.base_lr)
+        return tf.keras.optimizers.SGD(args.base_lr, momentum=0.9)
 
 
 with FashionMnist() as experiment:

@@ -13,13 +13,18 @@ IMPORT_BOTH = "import horovod.tensorflow as hvd_tf\n" + IMPORT
 INIT = "hvd.init()\n"
 ARGS = "args = parser.parse_args()\n"
 LIST = 'gpus = tf.config.list_physical_devices("GPU")\n'
-GUARD = passage(AFTER_6, "if hvd.local_size() > len(gpus):", "raise SystemExit(")
-# The same, where it stands by itself.
+# A message of a script's own, for a host with fewer GPUs than ranks; and the same, where it stands by itself.
+GUARD = (
+    "    if hvd.local_size() > len(gpus):\n"
+    '        raise SystemExit(f"{hvd.local_size()} ranks on a host with {len(gpus)} GPUs")\n'
+)
 REFUSAL = GUARD.replace("    if ", "if gpus and ").replace("        raise", "    raise")
 GROWTH = passage(AFTER_6, "set_memory_growth(gpu, True)")
 VISIBLE = '    tf.config.set_visible_devices(gpu, "GPU")\n'
-CHOICE = "gpus[hvd.local_rank()]"
-PIN = f"if gpus:\n{GUARD}    gpu = {CHOICE}\n{VISIBLE}{GROWTH}"
+BY_LOCAL_RANK = "gpus[hvd.local_rank()]"
+CHOICE = f"gpus[0] if len(gpus) == 1 else {BY_LOCAL_RANK}"
+PICK = f"    gpu = {CHOICE}\n"
+PIN = f"if gpus:\n{PICK}{VISIBLE}{GROWTH}"
 GROW_EACH = "for gpu in gpus:\n    tf.config.experimental.set_memory_growth(gpu, True)\n"
 VERBOSE = "verbose = 1 if hvd.rank() == 0 else 0\n"
 STARTERS_VERBOSE = "verbose = 1\n"
@@ -39,7 +44,7 @@ SCHEDULE = "callbacks.append(tf.keras.callbacks.LearningRateScheduler(lr_schedul
 STOP = "callbacks.append(StopAtAccuracy(args.target_accuracy, args.patience))\n"
 MODEL = "model = create_model()\n"
 RETURN_MODEL = "    return tf.keras.Model(inputs, outputs)\n"
-MAKE_SGD = "tf.keras.optimizers.SGD(learning_rate=args.base_lr)"
+MAKE_SGD = "tf.keras.optimizers.SGD(learning_rate=args.base_lr, momentum=0.9)"
 SGD = f"opt = {MAKE_SGD}\n"
 WRAP = "opt = hvd.DistributedOptimizer(opt)\n"
 COMPILE = 'model.compile(loss="sparse_categorical_crossentropy", optimizer=opt, metrics=["accuracy"])\n'

@@ -7,6 +7,7 @@ from tests.corpus.horovod_passages import (
     AVERAGE_CALLBACK,
     BROADCAST,
     BROADCAST_CALLBACK,
+    BY_LOCAL_RANK,
     CHOICE,
     COMPILE,
     FIT,
@@ -20,8 +21,11 @@ from tests.corpus.horovod_passages import (
     INIT,
     LIST,
     LIST_OF_CALLBACKS,
+    MAKE_SGD,
     MODEL,
+    PICK,
     PIN,
+    REFUSAL,
     REPORTERS,
     RESULTS,
     SCHEDULE,
@@ -81,7 +85,7 @@ _STEP_1 = (
     wrong(1, "memory growth on rank 0 alone", check="memory_grows")(
         (GROWTH, "    if hvd.rank() == 0:\n        tf.config.experimental.set_memory_growth(gpu, True)\n")
     ),
-    wrong(1, "fails without GPUs", check="without_gpus", in_ci=True)((GUARD, ""), ("if gpus:\n", "if True:\n")),
+    wrong(1, "fails without GPUs", check="without_gpus", in_ci=True)(("if gpus:\n", "if True:\n")),
     wrong(1, "asks for GPUs", check="without_gpus")(
         (LIST, f'{LIST}if not gpus:\n    raise SystemExit("no GPU here")\n')
     ),
@@ -92,34 +96,38 @@ _STEP_1 = (
         (PIN, f'os.environ["CUDA_VISIBLE_DEVICES"] = str(hvd.local_rank())\n{GROW_EACH}')
     ),
     wrong(1, "CUDA_VISIBLE_DEVICES and an index as well", check="pinned")(
-        (LIST, f'os.environ["CUDA_VISIBLE_DEVICES"] = str(hvd.local_rank())\n{LIST}'), (GUARD, "")
+        (LIST, f'os.environ["CUDA_VISIBLE_DEVICES"] = str(hvd.local_rank())\n{LIST}'), (CHOICE, BY_LOCAL_RANK)
     ),
-    wrong(1, "CUDA_VISIBLE_DEVICES, and ranks without a GPU continue", check="enough_gpus")(
+    wrong(1, "CUDA_VISIBLE_DEVICES, and ranks without a GPU continue", check="pinned")(
         (LIST, f'os.environ["CUDA_VISIBLE_DEVICES"] = str(hvd.local_rank())\n{LIST}'), (PIN, GROW_EACH)
     ),
-    wrong(1, "no check of the number of GPUs", check="enough_gpus")((GUARD, "")),
+    wrong(1, "a rank that is shown one GPU hides it", check="pinned")(
+        (
+            PIN,
+            f"{REFUSAL.replace('if gpus and', 'if len(gpus) > 1 and')}"
+            "mine = gpus[hvd.local_rank() : hvd.local_rank() + 1]\n"
+            'tf.config.set_visible_devices(mine, "GPU")\n'
+            "for gpu in mine:\n    tf.config.experimental.set_memory_growth(gpu, True)\n",
+        )
+    ),
     wrong(1, "ranks without a GPU share another's", check="enough_gpus")(
-        (GUARD, ""), (CHOICE, "gpus[hvd.local_rank() % len(gpus)]")
+        (CHOICE, "gpus[hvd.local_rank() % len(gpus)]")
     ),
     wrong(1, "ranks without a GPU use the CPU", check="enough_gpus")(
-        (GUARD, ""), ("if gpus:\n", "if hvd.local_rank() < len(gpus):\n")
+        ("if gpus:\n", "if hvd.local_rank() < len(gpus):\n")
     ),
     wrong(1, "more ranks than GPUs is a warning only", check="enough_gpus")(
-        ("raise SystemExit(f", "print(f"), (CHOICE, "gpus[hvd.local_rank() % len(gpus)]")
-    ),
-    wrong(1, "more ranks than GPUs without a message", check="enough_gpus")(
-        (GUARD, "    if hvd.local_size() > len(gpus):\n        raise SystemExit(1)\n")
+        (PICK, GUARD.replace("raise SystemExit(", "print(") + PICK), (CHOICE, "gpus[hvd.local_rank() % len(gpus)]")
     ),
     wrong(1, "more ranks than GPUs as if all was well", check="enough_gpus")(
-        (GUARD, '    if hvd.local_size() > len(gpus):\n        print("too few GPUs")\n        raise SystemExit\n')
+        (PICK, f'    if hvd.local_size() > len(gpus):\n        print("too few GPUs")\n        raise SystemExit\n{PICK}')
     ),
     wrong(1, "as many ranks as GPUs required", check="enough_gpus")(
-        ("hvd.local_size() > len", "hvd.local_size() != len")
+        (PICK, GUARD.replace("hvd.local_size() > len", "hvd.local_size() != len") + PICK)
     ),
     wrong(1, "more ranks of the job than GPUs of the host", check="enough_gpus")(
-        ("hvd.local_size() > len", "hvd.size() > len")
+        (PICK, GUARD.replace("hvd.local_size() > len", "hvd.size() > len") + PICK)
     ),
-    wrong(6, "no check of the number of GPUs at step 6", fails=1)((GUARD, "")),
     wrong(1, "GPUs used before they are chosen", fails=0)((LIST, f'{LIST}tf.config.list_logical_devices("GPU")\n')),
     wrong(1, "pinned after tensors are made", fails=0)((LIST, f"tf.zeros(1)\n{LIST}")),
     wrong(1, "pinned after the model", fails=0)((PIN, ""), (MODEL, MODEL + PIN)),
@@ -196,8 +204,8 @@ _STEP_3 = (
     wrong(3, "rate times the ranks")(("args.base_lr", "hvd.size() * args.base_lr")),
     wrong(3, "loss divided by the ranks")(("optimizer=opt,", "optimizer=opt, loss_weights=[1 / hvd.size()],")),
     wrong(3, "schedule divided by the ranks")(("return args.base_lr *", "return args.base_lr / hvd.size() *")),
-    wrong(3, "momentum added")(("learning_rate=args.base_lr)", "learning_rate=args.base_lr, momentum=0.9)")),
-    wrong(3, "another kind of optimizer")(("tf.keras.optimizers.SGD(", "tf.keras.optimizers.Adam(")),
+    wrong(3, "no momentum")((MAKE_SGD, "tf.keras.optimizers.SGD(learning_rate=args.base_lr)")),
+    wrong(3, "another kind of optimizer")(("tf.keras.optimizers.SGD(", "tf.keras.optimizers.RMSprop(")),
     wrong(3, "gradients summed in a training step")(
         *own_model(
             "gradients = tape.gradient(loss, self.trainable_variables)",

@@ -1,6 +1,15 @@
 """Correct scripts of step 18, launch.sh. Each one passes."""
 
-from tests.corpus.launch_script_passages import ASK, END, HOSTFILE, LOST, NETWORK, STAGE, START, VARIABLES
+from tests.corpus.launch_script_passages import (
+    ASK,
+    END,
+    HOSTFILE,
+    LOST,
+    NETWORK,
+    STAGE,
+    START,
+    VARIABLES,
+)
 from tests.corpus.variant import right
 
 _READ_HOSTS = """hosts=()
@@ -61,6 +70,7 @@ _SAID = """[[ ! $lost ]] || { echo "host $lost is gone"; exit 1; }
 
 CORRECT = [
     right(18, "solution", in_ci=True)(),
+    right(18, "in Python", base="hosts/launch.py", in_ci=True)(),
     right(18, "the hostfile is read line by line")((HOSTFILE, _READ_HOSTS)),
     right(18, "the data are copied to one host after another")((STAGE, _ONE_BY_ONE)),
     right(18, "the data are sent through ssh as an archive")((STAGE, _TAR)),
@@ -72,4 +82,6 @@ CORRECT = [
     right(18, "statuses of its own")((END, _TRAPS)),
     right(18, "the lost host is named on standard output")((LOST, _SAID)),
     right(18, "mpirun is called mpiexec")(("mpirun --hostfile", "mpiexec --hostfile"), ("sleep 1\n", "sleep 2\n")),
+    right(18, "mpirun binds ranks as it likes")((" --map-by slot --bind-to none", "")),
+    right(18, "only the variables of the exercise travel")((' "${passed[@]}"', "")),
 ]

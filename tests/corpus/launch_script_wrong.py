@@ -15,7 +15,7 @@ from tests.corpus.launch_script_passages import (
 from tests.corpus.variant import Variant, wrong
 
 _PROGRAM = '    "${program[@]}" < /dev/null &\n'
-_ALL, _FIRST = 'for host in "${hosts[@]}"; do\n    ', 'for host in "${hosts[0]}"; do\n    '
+_ALL, _FIRST = 'for host in "${hosts[@]}"; do\n        ', 'for host in "${hosts[0]}"; do\n        '
 
 _JOBS = """for host in "${hosts[@]}"; do
     slots=$(awk -v host="$host" '$1 == host { sub("slots=", "", $2); print $2 }' "$work/hostfile")
@@ -24,6 +24,10 @@ _JOBS = """for host in "${hosts[@]}"; do
     job=$!
 done
 """
+
+_KEEPALIVE = f"""    --prtemca oob_tcp_keepalive_time 5 --prtemca oob_tcp_keepalive_intvl 2 \\
+    --prtemca oob_tcp_keepalive_probes 3 \\
+{NETWORK}"""
 
 _ONE_ARGUMENT = '    "${program[@]:0:3}" "${program[*]:3}" < /dev/null &\n'
 
@@ -39,7 +43,7 @@ def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) 
 
 WRONG = [
     wrong(18, "starter", check="ranks", base=get(18).starter_name)(),
-    _wrong("one rank per host", "ranks", ("mpirun --hostfile", "mpirun --map-by ppr:1:node --hostfile")),
+    _wrong("one rank per host", "ranks", ("--map-by slot", "--map-by ppr:1:node")),
     _wrong("all ranks on the first host", "ranks", ('--hostfile "$work/hostfile"', '-np 4 --host "${hosts[0]}:4"')),
     _wrong("two ranks, as in the lesson", "ranks", ("mpirun --hostfile", "mpirun -np 2 --hostfile")),
     _wrong("a job of its own on each host", "ranks", (START, _JOBS)),
@@ -74,7 +78,8 @@ WRONG = [
     ),
     _wrong("the status is thrown away", "status", ('exit "$status"', "exit 0")),
     _wrong("the status is that of echo", "status", ('exit "$status"', 'echo "the job has ended"')),
-    _wrong("no one watches", "lost", (WATCH, "")),
+    _wrong("no one watches", "lost", (WATCH, "true\n")),
+    _wrong("mpirun finds the lost host, and ends with 0", "lost", (NETWORK, _KEEPALIVE), (WATCH, "true\n")),
     _wrong("the management network is asked", "lost", ('ssh "$host" true', 'ssh "$host-management" true')),
     _wrong("the lost host is not named", "lost", (LOST, '[[ ! $lost ]] || fail "a host does not answer"\n')),
     _wrong("all hosts are named", "lost", (LOST, '[[ ! $lost ]] || fail "one of ${hosts[*]} is lost"\n')),

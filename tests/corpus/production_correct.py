@@ -194,6 +194,7 @@ _STEP_9 = (
         (SHUFFLE, "tf.random.experimental.stateless_shuffle(tf.range(images.samples), (0, epoch)).numpy()")
     ),
     right(9, "a seed by a formula")(("default_rng(epoch)", "default_rng(1000 + 7 * epoch)")),
+    right(9, "--seed, where it is given")(("default_rng(epoch)", "default_rng([args.seed or 0, epoch])")),
     right(9, "a seed that rank 0 draws")(
         (IMPORT, IMPORT + OBJECT_IMPORT),
         ("def steps_of(", "seed = broadcast_object(np.random.randint(2**31), root_rank=0)\n\n\ndef steps_of("),

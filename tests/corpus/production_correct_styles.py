@@ -6,6 +6,7 @@ Classes, loggers, files about the run, other ways to read images, and to write c
 from tests.corpus.horovod_passages import IMPORT
 from tests.corpus.production_passages import (
     BEFORE_FIT,
+    FILES,
     FINAL,
     LIST,
     LOCAL_COPY,
@@ -16,15 +17,17 @@ from tests.corpus.production_passages import (
     SHARE_OF,
     STAGE,
     TRAIN,
+    TRAINING,
     VALIDATE,
+    datasets,
+    shuffled_files,
 )
-from tests.corpus.variant import after, before, importing, right, section
+from tests.corpus.variant import after, before, importing, right
 
 INIT = "hvd.init()\n"
 VERBOSE = "verbose = 1 if hvd.rank() == 0 else 0\n"
 NUMPY = "import numpy as np\n"
 KEEP_HISTORY = (BEFORE_FIT, f"history = {BEFORE_FIT}")
-TRAINING = section(FINAL, "Training")
 
 # --- Step 8 -----------------------------------------------------------------------------------------------------------
 
@@ -162,6 +165,40 @@ def share_of(images, epochs):
 
 '''
 
+_DIRECTORIES = '''def images_of(part):
+    """Return the images of a part and their classes, one by one, in the order of their names."""
+    return tf.keras.utils.image_dataset_from_directory(
+        data_dir / part,
+        label_mode="categorical",
+        batch_size=None,
+        image_size=shape,
+        interpolation="nearest",
+        shuffle=False,
+    )
+
+
+def read(file):
+    """Return an image and its class, as zeros and a one."""
+    image = tf.image.resize(tf.io.decode_png(tf.io.read_file(file), channels=3), shape, method="nearest")
+    return image, tf.cast(tf.strings.split(file, "/")[-2] == kinds, tf.float32)
+
+
+def share_of(epoch):
+    """Return the batches of this rank's share in an epoch. Images that do not divide evenly are left out."""
+    order = tf.random.experimental.stateless_shuffle(files, seed=[epoch, 0])
+    share = tf.data.Dataset.from_tensor_slices(order).shard(hvd.size(), hvd.rank()).take(len(files) // hvd.size())
+    return share.map(read).batch(args.batch_size)
+
+
+train_images, val_images = images_of("train"), images_of("val")
+files, kinds = tf.constant(train_images.file_paths), tf.constant(train_images.class_names)
+train_share = tf.data.Dataset.range(initial_epoch, args.epochs).flat_map(share_of).map(change).map(prepare).prefetch(2)
+val_each = math.ceil(len(val_images) / hvd.size())
+val_share = val_images.concatenate(val_images).take(val_each * hvd.size()).shard(hvd.size(), hvd.rank())
+val_share = val_share.batch(args.val_batch_size).map(prepare)
+
+'''
+
 _STEP_9 = (
     right(9, "a share as a class", base=FINAL)(
         (SHARE_OF, ""),
@@ -173,6 +210,16 @@ _STEP_9 = (
         importing("from concurrent.futures import ThreadPoolExecutor", "from functools import partial"),
         after(NUMPY, "from PIL import Image\n"),
         (SHARE_OF, _OPENED),
+    ),
+    right(9, "lists of files, shuffled and sharded by tf.data", base=FINAL)(
+        *datasets(FILES, 'steps_of("train", args.batch_size)')
+    ),
+    right(9, "shuffled by a data set, with one seed for all ranks", base=FINAL)(
+        importing("import functools"),
+        *datasets(shuffled_files("epoch + 1", "tf.random.set_seed(7)\n"), 'steps_of("train", args.batch_size)'),
+    ),
+    right(9, "data sets of directories, sharded by tf.data", base=FINAL)(
+        *datasets(_DIRECTORIES, "math.ceil(len(files) // hvd.size() / args.batch_size)")
     ),
 )
 

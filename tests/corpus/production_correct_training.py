@@ -163,7 +163,7 @@ CORRECT = (
     ),
     right(11, "batch normalisation over all ranks, restored from checkpoints")(
         (OBJECT_IMPORT, "from horovod.tensorflow import SyncBatchNormalization, broadcast_object\n"),
-        ("layers.BatchNormalization()", _SYNCHRONISED),
+        ("layers.BatchNormalization(momentum=0.9)", _SYNCHRONISED),
         (
             "hvd.load_model(file.name)",
             'hvd.load_model(file.name, custom_objects={"SyncBatchNormalization": SyncBatchNormalization})',

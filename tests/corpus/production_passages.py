@@ -3,7 +3,7 @@
 import textwrap
 
 from course.steps import SOLUTIONS
-from tests.corpus.variant import importing, passage
+from tests.corpus.variant import before, importing, passage, section
 
 START = "imagenet_resnet50.py"
 FINAL = "imagenet_resnet50_solution.py"
@@ -106,3 +106,104 @@ def warm_up(*lines: str) -> tuple[tuple[str, str], ...]:
     """Return edits that warm up in a callback class with these methods, instead of Horovod's callback."""
     warmup = f"class Warmup(tf.keras.callbacks.Callback):\n{within(4, *lines)}\n\n"
     return (LIST, warmup + LIST), (WARMUP, "    Warmup(),\n")
+
+
+TRAINING = section(FINAL, "Training")
+
+# Without Keras' iterators: the images of a folder, and their augmentation, as data sets.
+ITERATORS = passage(FINAL, "train_gen = ImageDataGenerator(", "val_iter = val_gen.flow_from_directory(")
+STEPS_OF = passage(FINAL, "def steps_of(", "return math.ceil(math.ceil(")
+CHANGE = '''augment = tf.keras.Sequential(
+    [
+        layers.RandomFlip("horizontal"),
+        layers.RandomTranslation(0.1, 0.1, fill_mode="nearest"),
+        layers.RandomZoom(0.1, 0.1, fill_mode="nearest"),
+    ]
+)
+
+
+def change(images, classes):
+    """Return a batch of images that are changed at random."""
+    return augment(images, training=True), classes
+
+
+def prepare(images, classes):
+    """Return a batch as the network takes it."""
+    return resnet50.preprocess_input(tf.cast(images, tf.float32)), classes
+
+
+'''
+FILES = '''kinds = tf.constant(sorted(folder.name for folder in (data_dir / "train").iterdir()))
+
+
+def files_of(part):
+    """Return the names of a part's files, in the same order on all ranks."""
+    return sorted(map(str, (data_dir / part).glob("*/*.*")))
+
+
+def steps_of(part, batch_size):
+    """Return how many batches a rank's share has."""
+    return math.ceil(math.ceil(len(files_of(part)) / hvd.size()) / batch_size)
+
+
+def read(file):
+    """Return an image and its class, as zeros and a one."""
+    image = tf.io.decode_image(tf.io.read_file(file), channels=3, expand_animations=False)
+    image = tf.image.resize(tf.ensure_shape(image, (None, None, 3)), shape, method="nearest")
+    return image, tf.cast(tf.strings.split(file, "/")[-2] == kinds, tf.float32)
+
+
+def share_of(part, batch_size, epochs):
+    """Return the batches of this rank's share in these epochs."""
+    files = files_of(part)
+
+    def of_epoch(epoch):
+        order = tf.random.experimental.stateless_shuffle(files, seed=tf.stack([0, epoch]))
+        order = tf.concat([order, order[: -len(files) % hvd.size()]], axis=0)
+        order = tf.data.Dataset.from_tensor_slices(order)
+        return order.shard(hvd.size(), hvd.rank()).map(read).batch(batch_size)
+
+    return epochs.flat_map(of_epoch)
+
+
+train_share = share_of("train", args.batch_size, tf.data.Dataset.range(initial_epoch, args.epochs))
+train_share = train_share.map(change).map(prepare).prefetch(2)
+val_share = share_of("val", args.val_batch_size, tf.data.Dataset.range(1)).map(prepare)
+
+'''
+
+
+def shuffled_files(seed: str, first: str = "") -> str:
+    """Return FILES with Dataset.shuffle in place of stateless_shuffle.
+
+    Args:
+        seed: the seed of the shuffle, an expression with the number of the epoch.
+        first: lines before the shares are made.
+    """
+    unchanged = FILES[: FILES.index("    def of_epoch(")]
+    return f"""{unchanged}    def of_epoch(epoch):
+        order = tf.data.Dataset.from_tensor_slices(files)
+        order = order.shuffle(len(files), seed={seed}, reshuffle_each_iteration=False)
+        order = order.concatenate(order).take(steps_of(part, 1) * hvd.size())
+        return order.shard(hvd.size(), hvd.rank()).map(read).batch(batch_size)
+
+    return functools.reduce(tf.data.Dataset.concatenate, map(of_epoch, epochs))
+
+
+{first}train_share = share_of("train", args.batch_size, range(initial_epoch, args.epochs))
+train_share = train_share.map(change).map(prepare).prefetch(2)
+val_share = share_of("val", args.val_batch_size, [0]).map(prepare)
+
+"""
+
+
+def datasets(shares: str, steps: str) -> tuple[tuple[str, str], ...]:
+    """Return edits that read images by tf.data alone: the shares, and how many steps an epoch has."""
+    return (
+        (ITERATORS, "shape = (args.image_size, args.image_size)\n"),
+        (STEPS_OF, ""),
+        (SHARE_OF, ""),
+        before(TRAINING, CHANGE + shares),
+        (TRAIN, f"    train_share,\n    steps_per_epoch={steps},\n"),
+        (VALIDATE, "    validation_data=val_share,\n"),
+    )

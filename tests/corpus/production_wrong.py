@@ -19,6 +19,7 @@ from tests.corpus.production_passages import (
     DOWNLOAD,
     DROPPED,
     EPOCHS,
+    FINAL,
     FULL_RATE,
     GIVE_UP,
     KEEPER,
@@ -51,7 +52,9 @@ from tests.corpus.production_passages import (
     WARMUP,
     built_then,
     copied_by,
+    datasets,
     importing,
+    shuffled_files,
     state_by_hand,
     warm_up,
     within,
@@ -257,7 +260,7 @@ _WRONG_9 = (
     ),
     wrong(9, "a seed for each rank")(("default_rng(epoch)", "default_rng(1000 * hvd.rank() + epoch)")),
     wrong(9, "no seed")(("default_rng(epoch)", "default_rng()")),
-    wrong(9, "--seed, which every rank has its own of")(
+    wrong(9, "--seed, and the rank where there is none")(
         ("default_rng(epoch)", "default_rng([args.seed or hvd.rank(), epoch])")
     ),
     wrong(9, "one seed for all epochs")(("default_rng(epoch)", "default_rng(0)")),
@@ -319,9 +322,6 @@ _WRONG_9 = (
     wrong(9, "the hash of a text", check="shares")(
         ("default_rng(epoch)", 'default_rng(hash(f"epoch {epoch}") % 2**32)')
     ),
-    wrong(9, "--seed, where it is given", check="shares")(
-        ("default_rng(epoch)", "default_rng([args.seed or 0, epoch])")
-    ),
     wrong(9, "epochs counted from 0", check="resumed_shares")(("itertools.count(initial_epoch)", "itertools.count()")),
     wrong(9, "two orders in alternation", check="resumed_shares")(("default_rng(epoch)", "default_rng(epoch % 2)")),
     wrong(9, "validation left as it was", check="validation_shares")((VALIDATE, _VALIDATE_AS_BEFORE)),
@@ -343,6 +343,17 @@ _WRONG_9 = (
     ),
     wrong(9, "as many steps of validation as of training", check="validation_shares")(
         ("validation_steps=steps_of(val_iter)", "validation_steps=steps_of(train_iter)")
+    ),
+    wrong(9, "shuffled by a data set, with a seed per rank, before shard", check="shares", base=FINAL)(
+        importing("import functools"),
+        *datasets(
+            shuffled_files("epoch * hvd.size() + hvd.rank() + 1", "tf.random.set_seed(7)\n"),
+            'steps_of("train", args.batch_size)',
+        ),
+    ),
+    # With --seed, each rank has a global seed of its own. Dataset.shuffle then draws another order on each.
+    wrong(9, "shuffled by a data set, with the epoch as the only seed", check="shares", base=FINAL)(
+        importing("import functools"), *datasets(shuffled_files("epoch + 1"), 'steps_of("train", args.batch_size)')
     ),
     wrong(9, "results not copied at step 9", fails=8)((UPLOAD, "")),
 )

@@ -44,11 +44,12 @@ trap requeue USR1
 
 CORRECT = [
     right(19, "solution", in_ci=True)(),
+    right(19, "in Python", base="hosts/job.py", in_ci=True)(),
     right(19, "short options")((OUTPUT, "#SBATCH -o job-%j.log\n"), (TIME, "#SBATCH -t 60\n")),
     right(19, "the data are copied by ssh")((STAGE, _BY_SSH), (REMOVE, 'srun rm -rf "$copy"\n')),
     right(19, "the data are sent as an archive")((STAGE, _BY_ARCHIVE)),
-    right(19, "the number of ranks is given")(("mpirun --mca", 'mpirun -np "$SLURM_NTASKS" --mca')),
-    right(19, "the ranks of each node are given")(("mpirun --mca", "mpirun --map-by node:oversubscribe --mca")),
+    right(19, "the number of ranks is given")(("mpirun --map-by", 'mpirun -np "$SLURM_NTASKS" --map-by')),
+    right(19, "the ranks of each node are given")(("--map-by slot", "--map-by node:oversubscribe")),
     right(19, "srun passes the variables on")((" -x DATA -x CHECKPOINTS", "")),
     right(19, "the network is exported")((START, _EXPORTED)),
     right(19, "a folder with the job's name and number")(("$CHECKPOINTS/$SLURM_JOB_ID", _NAMED)),
@@ -56,5 +57,6 @@ CORRECT = [
     right(19, "an earlier signal")((SIGNAL, "#SBATCH --signal=B:10@300\n")),
     right(19, "append is an option in another place")((APPEND, ""), (SIGNAL, f"{SIGNAL}{APPEND}")),
     right(19, "the trap itself requeues")(("trap ask_to_end USR1\n", _IN_THE_TRAP), (AGAIN, "")),
+    right(19, "mpirun binds ranks as it likes")((" --map-by slot --bind-to none", "")),
     right(19, "a status of its own")((END, "((status == 0)) || exit 9\n")),
 ]

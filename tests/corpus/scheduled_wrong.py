@@ -10,20 +10,23 @@ from tests.corpus.scheduled_passages import (
     OUTPUT,
     REMOVE,
     REQUEUE,
-    RUN,
     SIGNAL,
     STAGE,
     START,
+    STATUS,
     TIME,
+    WAIT,
 )
 from tests.corpus.variant import Variant, wrong
 
 _IN_FRONT = 'status=0\nmpirun --mca btl_tcp_if_include "$DATA_NETWORK" -x DATA -x CHECKPOINTS "$@" || status=$?\n'
-_NOT_COPIED = """on_each_node=(srun --ntasks-per-node=1)
-copy=/scratch/none
-"""
+_NOT_COPIED = "copy=/scratch/none\n"
 _OWN = "$CHECKPOINTS/$SLURM_JOB_ID"
-_LOCAL = 'mpirun --host "$(hostname):9" --mca'
+_LOCAL = 'mpirun --host "$(hostname):9" --map-by'
+_PASSED_ON = """    if training:
+        training.send_signal(signal.SIGUSR1)  # mpirun passes the signal on to the ranks
+"""
+_STATUS = "sys.exit(status if status >= 0 else 1)\n"
 _NETWORK = ' --mca btl_tcp_if_include "$DATA_NETWORK"'
 
 
@@ -34,8 +37,11 @@ def _wrong(name: str, check: str, *edits: tuple[str, str], in_ci: bool = False) 
 
 WRONG = [
     wrong(19, "starter", check="ranks", base=get(19).starter_name)(),
-    _wrong("one rank per node", "ranks", ("mpirun --mca", "mpirun --map-by ppr:1:node --mca")),
-    _wrong("all ranks on the first node", "ranks", ("mpirun --mca", _LOCAL)),
+    wrong(19, "starter in Python", check="ranks", base="hosts/job_starter.py")(),
+    wrong(19, "in Python, the signal is not passed on", check="signal", base="hosts/job.py")((_PASSED_ON, "")),
+    wrong(19, "in Python, the status is thrown away", check="status", base="hosts/job.py")((_STATUS, "sys.exit()\n")),
+    _wrong("one rank per node", "ranks", ("--map-by slot", "--map-by ppr:1:node")),
+    _wrong("all ranks on the first node", "ranks", ("mpirun --map-by", _LOCAL)),
     _wrong("srun starts the ranks", "ranks", (START, 'srun "$@" &\n')),
     _wrong("arguments are split at spaces", "arguments", (' "$@" &', " $@ &")),
     _wrong("arguments become one", "arguments", (' "$@" &', ' "${@:1:3}" "${*:4}" &')),
@@ -62,7 +68,14 @@ WRONG = [
     _wrong("the signal comes too late", "signal", (SIGNAL, "#SBATCH --signal=B:USR1@20\n")),
     _wrong("the signal goes to the steps alone", "signal", (SIGNAL, "#SBATCH --signal=USR1@120\n")),
     _wrong("the script waits for another signal", "signal", ("trap ask_to_end USR1", "trap ask_to_end TERM")),
-    _wrong("the training runs in the foreground", "signal", (RUN, _IN_FRONT)),
+    _wrong(
+        "the training runs in the foreground",
+        "signal",
+        (START, _IN_FRONT),
+        ("    training=$!\n", ""),
+        (WAIT, "true\n"),
+        (STATUS, ""),
+    ),
     _wrong("the signal is not passed on", "signal", ('    [[ ! $training ]] || kill -USR1 "$training"\n', "")),
     _wrong("the ranks are killed", "signal", ('kill -USR1 "$training"', 'kill -KILL "$training"')),
     _wrong(
@@ -70,7 +83,7 @@ WRONG = [
     ),
     _wrong("the job is not requeued", "signal", (AGAIN, "")),
     _wrong("the number of another job", "signal", ('scontrol requeue "$SLURM_JOB_ID"', "scontrol requeue 77")),
-    _wrong("a quote is missing", "", ('"$SLURM_JOB_ID"\nfi', '"$SLURM_JOB_ID\nfi')),
+    _wrong("a quote is missing", "", ('"$SLURM_JOB_ID"\n    fi', '"$SLURM_JOB_ID\n    fi')),
     _wrong("a partition that does not exist", "", ("--partition=long", "--partition=large")),
     _wrong("the program is not started", "", (START, "true &\n")),
 ]

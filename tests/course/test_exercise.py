@@ -1,5 +1,9 @@
 """A learner's file is never lost."""
 
+import re
+
+import nbformat
+
 from course import exercise, steps
 
 
@@ -41,3 +45,38 @@ def test_two_files_are_shown_side_by_side(tmp_path):
     assert (
         "your file" in shown and "the solution" in shown and "&lt;mine&gt;" in shown and shown.startswith("<details>")
     )
+
+
+def test_the_model_answer_is_shown_once_an_answer_is_saved(tmp_path, capsys):
+    lesson = nbformat.read(steps.get(3).notebook, as_version=4)
+    (cell,) = (cell for cell in lesson.cells if cell.id == "written-answer")
+    for text in ("*Your answer*", " "):
+        cell.source = text
+        nbformat.write(lesson, tmp_path / "step_03.ipynb")
+        assert exercise.model_answer(3, tmp_path) is None
+        assert "save the lesson" in capsys.readouterr().out
+    cell.source = "Each rank trains a model of its own."
+    nbformat.write(lesson, tmp_path / "step_03.ipynb")
+    assert exercise.model_answer(3, tmp_path).data == steps.get(3).answer.read_text()
+    (tmp_path / "step_03.ipynb").write_text("{")
+    assert exercise.model_answer(3, tmp_path) is None
+
+
+def test_changed_lines_have_colours_of_the_theme_and_legible_backgrounds():
+    """In JupyterLab's dark theme, text is white: a fixed dark colour or a light background would hide it."""
+    diff = exercise.solution(3).data
+    assert 'style="color:var(--jp-success-color1, #' in diff and 'style="color:var(--jp-error-color1, #' in diff
+    assert not re.search(r"background: (?!rgba)|color: ?#", exercise.COMPARED + diff)
+
+
+def test_a_lesson_begins_with_its_links_and_breaks_lines_between_words(monkeypatch, capsys, tmp_path):
+    shown = []
+    monkeypatch.setattr(exercise, "display", lambda *pages: shown.extend(page.data for page in pages))
+    exercise.start(3, tmp_path)
+    assert shown == [] and capsys.readouterr().out == "", "scripts/lab puts starters in place, and shows nothing"
+    monkeypatch.setattr(exercise, "get_ipython", object)
+    monkeypatch.setattr(exercise.missing_names, "explain", lambda shell: None)
+    monkeypatch.delenv("COURSE_HEADLESS", raising=False)
+    exercise.start(3, tmp_path)
+    style, links = shown
+    assert "word-break: normal" in style and "Map of the course" in links

@@ -32,20 +32,21 @@ def test_a_step_that_cannot_be_is_refused_in_one_line(arguments, reason, monkeyp
 
 def test_a_new_part_is_made_with_its_first_step(tmp_path):
     checkout = Checkout(tmp_path)
-    made = checkout.run("-m", "course", "new-step", "21", "--part", "brand_new", "--after", "6")
+    made = checkout.run("-m", "course", "new-step", "31", "--part", "brand_new", "--after", "6")
     assert made.returncode == 0, made.stderr
     assert checkout.changed() == {
         "course/steps.py",
         "grader/checks/brand_new.py",
-        "notebooks/step_21/step_21.ipynb",
-        "solutions/brand_new_after_step_21.py",
+        "notebooks/step_31/step_31.ipynb",
+        "solutions/answers/step_31.md",
+        "solutions/brand_new_after_step_31.py",
         "tests/corpus/brand_new_correct.py",
         "tests/corpus/brand_new_wrong.py",
     }
     found = checkout.run(
         "-c",
         "from grader import checks; from tests import corpus\n"
-        "assert checks.of(21) is checks.PARTS['brand_new'] and len(corpus.PARTS['brand_new']) == 3",
+        "assert checks.of(31) is checks.PARTS['brand_new'] and len(corpus.PARTS['brand_new']) == 3",
     )
     assert found.returncode == 0, found.stderr
     for tool in (["ruff", "check"], ["ruff", "format", "--check"]):

@@ -2,13 +2,21 @@
 
 import pytest
 
-from course import puzzle, steps
+from course import progress, puzzle, steps
 
 SCRIPTS = [(step, name) for step, scripts in puzzle.SCRIPTS.items() for name in scripts]
 
 
+@pytest.fixture(autouse=True)
+def kept(monkeypatch, tmp_path):
+    """Keep predictions in a folder of the test's own, and return what shows them."""
+    monkeypatch.setattr(progress, "FILE", tmp_path / "progress.json")
+    monkeypatch.delenv("COURSE_HEADLESS", raising=False)
+    return lambda: progress.Overview(progress.FILE).predictions
+
+
 def said(capsys, guess, measured, typical=None, factor=1.0):
-    puzzle.predicted(guess, measured, "This is why.", typical, factor)
+    puzzle.predicted(4, "batches", guess, measured, "This is why.", typical, factor)
     return capsys.readouterr().out.splitlines()
 
 
@@ -22,6 +30,21 @@ def test_a_wrong_prediction_gets_what_it_would_mean_and_the_reason(capsys):
     expected = ["You predicted 4. Measured: 8. That would be half of it.", "This is why."]
     assert said(capsys, 4, 8, {4: "That would be half of it."}) == expected
     assert said(capsys, 5, 8, {4: "That would be half of it."}) == ["You predicted 5. Measured: 8.", "This is why."]
+
+
+def test_the_first_answer_counts(capsys, kept):
+    for guess in (None, "eight"):  # no answer yet
+        said(capsys, guess, 8)
+    assert kept() == {}
+    for guess in (4, 8):
+        said(capsys, guess, 8)
+    assert kept() == {"4 batches": False}
+    puzzle.predicted(5, "passes", 2, 2, "This is why.")
+    puzzle.predicted(5, "missed", 3, 2, "This is why.")
+    rows = progress.Overview(progress.FILE)._repr_markdown_().splitlines()
+    (fourth,) = (row for row in rows if row.startswith("| 4 |"))
+    (fifth,) = (row for row in rows if row.startswith("| 5 |"))
+    assert "| 0 of 1 predictions right |" in fourth and "| 1 of 2 predictions right |" in fifth
 
 
 @pytest.mark.parametrize(("guess", "right"), [(0.5, False), (0.7, True), (1, True), (1.4, True), (1.6, False)])
@@ -80,6 +103,11 @@ def test_no_script_is_written_before_the_step_is_done(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("Finish step 3 first:")
 
 
+def test_a_comment_that_is_left_keeps_no_puzzle_closed_once_a_check_has_passed(tmp_path):
+    progress.keep(3, "passed", 30, 30, steps.get(3).starter, progress.FILE)
+    assert puzzle.write(3, steps.get(3).starter, tmp_path)
+
+
 def test_a_script_that_is_being_repaired_is_not_overwritten(tmp_path):
     (tmp_path / "repair_me.py").write_text("mine")
     shown = puzzle.write(5, steps.get(5).solution, tmp_path)
@@ -95,8 +123,29 @@ def forbidden(step, script):
     raise AssertionError("nothing is there to be judged")
 
 
-def test_the_judge_judges_the_script_that_is_named(capsys):
-    assert puzzle.judged(3, "b", lambda step, script: (step, script)) == (3, "b.py")
+class Judged:
+    """A report of the judge."""
+
+    def __init__(self, status):
+        self.status = status
+
+    def _repr_html_(self):
+        return "the report"
+
+
+@pytest.mark.parametrize(("status", "mark"), [("failed", "✓"), ("passed", "✗")])
+def test_the_script_that_is_wrong_is_the_right_answer(status, mark):
+    asked = []
+    shown = puzzle.judged(3, "b", lambda *which: asked.append(which) or Judged(status)).data
+    assert asked == [(3, "b.py")] and mark in shown and "the report" in shown
+
+
+def test_without_a_verdict_the_report_is_shown():
+    report = Judged("not_graded")
+    assert puzzle.judged(3, "b", lambda *which: report) is report
+
+
+def test_nothing_is_judged_without_an_answer(capsys):
     assert puzzle.judged(3, None, forbidden) is None
     assert puzzle.judged(3, "d", forbidden) is None
     assert "'d' is none of the scripts" in capsys.readouterr().out

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from rich.console import Console
 
-from course import run
+from course import launch, run, steps
 from course.steps import ROOT, STEPS
 from grader import checks
 from tests.checkout import Checkout
@@ -55,12 +55,6 @@ def test_a_notebook_that_passes_is_written_with_its_page(lesson, tmp_path, lefto
 def test_a_kernel_takes_no_port_that_another_process_could_take_first(lesson):
     result, log = lesson("import ipykernel", "print(ipykernel.get_connection_info())")
     assert result["status"] == "passed" and '"transport": "ipc"' in log
-
-
-def test_the_number_of_ranks_can_be_given_as_np_and_numpy_may_take_that_name(lesson):
-    asked = "ranks = lessons.ranks_or_np(ranks)\nprint('on', ranks, 'ranks')"
-    result, log = lesson("ranks = 2", f"from course import lessons\n{asked}", f"import numpy as np\n{asked}", np=3)
-    assert result["status"] == "passed" and log.count("on 3 ranks") == 2
 
 
 def test_an_error_is_reported_with_its_cell(lesson, tmp_path, leftovers):
@@ -209,8 +203,14 @@ def test_every_check_in_a_lesson_passes_its_solution(out, step):
         assert f"Passed: {points} of {points} points" in last.outputs[-1].data["text/html"]
 
 
-def test_every_rank_ran_the_notebook_of_step_0(runs):
-    text = (runs[2] / "step_00" / "step_00.ipynb").read_text()
+@pytest.mark.slow
+def test_every_rank_runs_the_notebook_of_step_7(tmp_path, monkeypatch):
+    cells = {cell.id: cell.source for cell in nbformat.read(steps.get(7).notebook, as_version=4).cells}
+    (tmp_path / "execute_spmd.py").write_text(cells["spmd-script"].partition("\n")[2])
+    shutil.copy(steps.get(7).notebook.with_name("spmd.ipynb"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    launch.mpirun(["python", "execute_spmd.py"], np=2)
     for rank in (0, 1):
-        assert f"[{rank}] This kernel is rank {rank} of 2." in text
-        assert f"[{rank}] I gave {rank + 1}, and all ranks together gave 3." in text
+        text = (tmp_path / f"spmd_rank_{rank}.ipynb").read_text()
+        assert f"This kernel is rank {rank} of 2." in text
+        assert f"I gave {rank + 1}, and all ranks together gave 3." in text

@@ -51,9 +51,15 @@ def test_each_rank_takes_a_simulated_gpu_of_its_own():
     assert [record.gpus for record in run.records] == [["GPU:0 (simulated)"], ["GPU:1 (simulated)"]]
 
 
-def test_more_ranks_than_gpus_on_a_host_is_said_clearly():
-    with pytest.raises(launch.RunError, match="2 ranks on a host with 1 GPUs: start one rank per GPU"):
-        launch.script(get(1).solution, np=2, gpus=1, **TINY)
+def test_more_ranks_than_gpus_on_a_host_is_an_error():
+    with pytest.raises(launch.RunError, match="Rank 2") as failed:
+        launch.script(get(1).solution, np=3, gpus=2, **TINY)
+    assert any("IndexError: list index out of range" in line for line in failed.value.printed["2"])
+
+
+def test_a_rank_that_is_shown_one_gpu_takes_it():
+    run = launch.script(get(1).solution, np=2, gpus=1, **TINY)
+    assert [record.gpus for record in run.records] == [["GPU:0 (simulated)"], ["GPU:0 (simulated)"]]
 
 
 def test_the_command_that_is_printed_can_be_pasted_into_a_terminal_in_the_lesson_s_folder(tmp_path, monkeypatch):

@@ -12,8 +12,9 @@ from grader.terms.facts import HorovodFacts
 
 part = Part("fashion_mnist.py", HorovodFacts)
 
-# The host has a GPU less than it has ranks, and only one check knows how they have to end.
+# Ranks are stopped there once they have built a model, which shows their GPUs. One check knows how each has to end.
 SHORT_OF_GPUS = Refused("short-of-gpus", "3 ranks on one host with 2 GPUs", 1, 3, 2, reserved=True)
+ONE_GPU_EACH = Refused("one-gpu-each", "2 ranks on one host, each of which is shown one GPU", 1, 2, 1, reserved=True)
 
 VAL_BATCH = 2 * BATCH  # neither the size of a training batch nor the number of passes
 
@@ -47,8 +48,8 @@ class TrainingSize:
             whole: for a network in which all lines of the program are run; one cluster has it.
             quick: for one that is trained in less time.
         """
-        arguments = whole(self, 1), quick(self, self.epochs), quick(self, 1), quick(self, 1)
-        clusters: tuple[AnyCluster, ...] = (*CLUSTERS, SHORT_OF_GPUS)
+        arguments = whole(self, 1), quick(self, self.epochs), *(quick(self, 1) for _ in range(3))
+        clusters: tuple[AnyCluster, ...] = (*CLUSTERS, SHORT_OF_GPUS, ONE_GPU_EACH)
         own = zip(clusters, arguments, strict=True)
         return tuple(msgspec.structs.replace(cluster, arguments=each) for cluster, each in own)
 

@@ -1,5 +1,8 @@
 """Checks of steps 3 and 4: each update of the weights, and what it starts from."""
 
+import itertools
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
@@ -52,12 +55,31 @@ def averaged(runs: HorovodRuns, expected: HorovodRuns, source: Source, any_rate:
         for fit in fits:
             if finding := _optimizer(fit, right, any_rate, source):
                 return finding
-        for should, *batch in zip(right.batches, *(fit.batches for fit in fits), strict=False):
+        momentum, before = right.optimizer.get("momentum", 0.0), np.zeros(1)  # the updates of the batch before
+        rates = {epoch: batch.rate for epoch, batch in zip(_epochs(right), right.batches, strict=False)}
+        steps = zip(right.batches, _epochs(fits[0]), *(fit.batches for fit in fits), strict=False)
+        for should, epoch, *batch in itertools.islice(steps, _together(fits)):
             if any(entry.local is None or entry.before is None for entry in batch):
                 return Unclear(seen="the judge sees no gradient in a training step")
-            if finding := _batch(ranks[0].cluster, batch, should, batch[0].rate if any_rate else should.rate):
+            updates = np.array([np.subtract(entry.updated, entry.before or 0) for entry in batch], float)
+            rate = batch[0].rate if any_rate else rates.get(epoch, should.rate)
+            if finding := _batch(ranks[0].cluster, batch, updates - momentum * before, should, rate):
                 return finding
+            before = updates
     return hardly_communicated(runs, expected)
+
+
+def _epochs(fit: Fit) -> Iterator[int]:
+    """Return the epoch of each batch of a training, counted from 0: epochs of two scripts differ in length."""
+    yield from (number for number, epoch in enumerate(fit.epochs) for _ in range(epoch.steps))
+    yield from itertools.repeat(max(len(fit.epochs) - 1, 0))  # of an epoch that did not end
+
+
+def _together(fits: Sequence[Fit]) -> int:
+    """Return how many batches come before ranks are in different epochs, and so train at different rates."""
+    most = min(len(fit.batches) for fit in fits)
+    epochs = zip(*(itertools.islice(_epochs(fit), most) for fit in fits), strict=True)
+    return next((number for number, each in enumerate(epochs) if len(set(each)) > 1), most)
 
 
 def _optimizer(fit: Fit, right: Fit, any_rate: bool, source: Source) -> Finding | None:
@@ -77,10 +99,17 @@ def _optimizer(fit: Fit, right: Fit, any_rate: bool, source: Source) -> Finding 
     return None
 
 
-def _batch(where: str, batch: list[Batch], right: Batch, rate: float) -> Finding | None:
-    """Whether the ranks' updates are the mean of their gradients, but for what rounding does to the solution's."""
+def _batch(where: str, batch: list[Batch], update: NDArray[np.float64], right: Batch, rate: float) -> Finding | None:
+    """Whether the ranks' updates are the mean of their gradients, but for what rounding does to the solution's.
+
+    Args:
+        where: the cluster.
+        batch: what each rank did.
+        update: what each rank added to its weights, less the momentum of the batch before, of shape (ranks, weights).
+        right: what a rank of the solution did.
+        rate: the learning rate.
+    """
     local = np.array([entry.local for entry in batch], float)
-    update = np.array([np.subtract(entry.updated, entry.before or 0) for entry in batch], float)
     # Weights are float32, and updates small compared with them.
     noise = 2e-6 * np.abs(right.before or [0.0]).max()
     scale = np.abs(right.local or [0.0]).max() * rate + 1e-9
@@ -101,6 +130,17 @@ def _batch(where: str, batch: list[Batch], right: Batch, rate: float) -> Finding
     if applied(len(batch) * mean):
         return Finding(seen=f"The ranks apply the sum of their gradients ({where})", expected="their mean")
     if applied(update[0]):
+        times = float(update[0] @ mean / (mean @ mean or 1))
+        if times > 0.01 and applied(times * mean):
+            seen = f"In one step, all ranks apply {times:.2g} times the mean gradient at the rate of {rate:g} ({where})"
+            return Finding(
+                seen=seen,
+                expected="1 time",
+                hint="Look for another schedule of the learning rate, and for factors on the gradients or the loss.",
+            )
+        if applied(0 * mean):
+            seen = f"The ranks leave their weights as they are in a step of the training ({where})"
+            return Finding(seen=seen, expected=f"{should}, in every step", hint="Look for backward_passes_per_step.")
         seen = f"The ranks apply the same update, but not the mean of their gradients ({where})"
         return Finding(seen=seen, expected="the mean, times the learning rate")
     return Finding(seen=f"The ranks apply different updates ({where})", expected=f"{should}, on each")
@@ -128,8 +168,9 @@ def same_weights(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fi
             return stop
         zero = ranks[0].facts.fits[0]
         for rank in ranks[1:]:
-            batches = zip(rank.facts.fits[0].batches, zero.batches, rights, strict=False)
-            for number, (own, first, right) in enumerate(batches):
+            fits = rank.facts.fits[0], zero
+            batches = zip(*(fit.batches for fit in fits), rights, strict=False)
+            for number, (own, first, right) in enumerate(itertools.islice(batches, _together(fits))):
                 if own.after is None or first.after is None:
                     break
                 if not close(own.after, first.after, right.after):

@@ -19,7 +19,7 @@ SHARED = 0.8
 @part.check(
     13,
     points=1,
-    asks=("Make the batch size that of all workers.", "that of all workers together"),
+    asks=("Multiply the batch size by `strategy.num_replicas_in_sync`.", "that of all workers together"),
     look_at=("batch_size", "batch"),
     needs=(in_scope,),
     figure="images_of_workers",
@@ -40,7 +40,7 @@ def global_batch(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
 @part.check(
     13,
     points=1,
-    asks=("Let images be shared out, and not files.", "takes its part of every batch", "Images are shared out once"),
+    asks=("Shard by image, not by file", "takes its part of every batch", "Images are shared out once"),
     look_at=("auto_shard_policy", "with_options", "from_tensor_slices"),
     needs=(global_batch,),
     figure="images_of_workers",
@@ -194,7 +194,7 @@ def _epochs_behind(fit: TaskFit) -> int:
 @part.check(
     13,
     points=1,
-    asks=("Let the chief report, and no other worker.",),
+    asks=("Set `verbose` so that only the chief reports.",),
     look_at=("verbose", "fit"),
     needs=(strategy_first,),
     hint="verbose of model.fit is 0 for a worker that is silent.",

@@ -17,7 +17,7 @@ AFTER = "Started again after worker 1 was killed"
 @part.check(
     14,
     points=1,
-    asks=("Let the chief write to `args.log_dir`",),
+    asks=("The chief writes to `args.log_dir`.",),
     look_at=("log_dir", "callbacks"),
     needs=(in_scope,),
     clusters=(THREE, KILLED, RESTARTED),
@@ -35,7 +35,7 @@ def chief_writes(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding 
 @part.check(
     14,
     points=2,
-    asks=("every other worker to a folder that is thrown away", "It is gone when the program has ended."),
+    asks=("Every other worker writes to a temporary folder", "deleted when the program ends"),
     look_at=("log_dir", "callbacks"),
     needs=(strategy_first,),
     hint="tempfile has a folder that goes with the program.",
@@ -138,7 +138,7 @@ def backups(runs: TaskRuns, expected: TaskRuns, source: Source) -> Finding | Non
 @part.check(
     14,
     points=2,
-    asks=("Every worker loads it when it starts.", "Add the callback that backs up and restores"),
+    asks=("Every worker loads it when it starts.", "Add `BackupAndRestore`"),
     look_at=("BackupAndRestore", "callbacks"),
     needs=(one_backup,),
     hint="BackupAndRestore restores as training begins, where it finds what the killed workers left.",

@@ -15,7 +15,7 @@ STRATEGY = "CollectiveAllReduceStrategy"  # what MultiWorkerMirroredStrategy is 
 @part.check(
     13,
     points=2,
-    asks=("Before anything else, let `tf_config.check()` say which worker this is",),
+    asks=("Before anything else, call `tf_config.check()`", "Make the strategy"),
     look_at=("MultiWorkerMirroredStrategy", "strategy"),
     clusters=(TWO, CONTINUED),
     hint="First the arguments, then tf_config.check(), then tf.distribute.MultiWorkerMirroredStrategy, then the rest.",
@@ -64,7 +64,7 @@ def _too_late(rank: TaskRank, source: Source) -> Finding | None:
 @part.check(
     13,
     points=1,
-    asks=("with the way of communication that `args.communication` names",),
+    asks=("with the `CommunicationImplementation` that `args.communication` names",),
     look_at=("implementation", "communication_options", "communication", "MultiWorkerMirroredStrategy"),
     needs=(strategy_first,),
     hint="The strategy takes communication_options=CommunicationOptions(implementation=…).",

@@ -13,7 +13,6 @@ from grader.terms.clusters import (
     HOST,
     IMAGES,
     LOGS,
-    RANK,
     Folders,
     Found,
     Fresh,
@@ -35,7 +34,7 @@ VAL_BATCHES = {"two-hosts": 2}
 RESULTS = "kept"  # --train-url
 DEFAULT_FORMAT = f"{CHECKPOINT}{{epoch}}.h5"  # of --checkpoint-format
 FORMATS = {"two-hosts": f"{CHECKPOINT}{{epoch}}.hdf5"}  # where another one is given
-BY_URL = "three-ranks"  # the cluster on which the store has URLs, and --seed a number of its own for every rank
+BY_URL = "three-ranks"  # the cluster on which the store has URLs
 # Where training is resumed. A checkpoint has to get to another host, and to all ranks there.
 UNEVEN = {
     "description": "3 ranks, two of them on the second host, started again",
@@ -67,7 +66,6 @@ def _on(cluster: Fresh, epochs: int = EPOCHS, unreached: int | None = None) -> F
         epochs=epochs,
         warmup_epochs=WARMUP_EPOCHS.get(cluster.name, 1),
         base_lr=BASE_LR,
-        **({"seed": RANK} if by_url else {}),
         **({"checkpoint_format": FORMATS[cluster.name]} if cluster.name in FORMATS else {}),
     )
     return replace(cluster, arguments=arguments, folders=Folders(IMAGES, RESULTS, LOGS, unreached=unreached))

@@ -56,7 +56,7 @@ def full_rate(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Findi
 @part.check(
     11,
     points=4,
-    asks=("Put Horovod's warm-up into the list of callbacks",),
+    asks=("Add `hvd.callbacks.LearningRateWarmupCallback` to the callbacks",),
     look_at=("LearningRateWarmupCallback", *SCHEDULE),
     figure="learning_rates",
     hint="Give hvd.callbacks.LearningRateWarmupCallback args.warmup_epochs and the full rate, which it divides by "

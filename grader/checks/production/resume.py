@@ -81,7 +81,7 @@ def _misnamed(cluster: str, rank: HorovodRank, expected: HorovodRuns) -> Finding
 @part.check(
     10,
     points=2,
-    asks=("first under another name, which is then changed into the checkpoint's",),
+    asks=("Save it under another name first, and rename the file to the checkpoint's name",),
     look_at=SAVERS,
     hint="Save under a name that no checkpoint has, in the same folder. Path.replace then changes it.",
 )
@@ -259,7 +259,7 @@ def _lost(end: State, begin: State, right: State) -> str:
 @part.check(
     10,
     points=1,
-    asks=("send its bytes to all ranks, and every rank load the model from them",),
+    asks=("send its bytes to all ranks by `broadcast_object`, and every rank load the model from them",),
     look_at=SETTERS,
     hint="broadcast_object sends the bytes of rank 0's file. Every rank writes them to a temporary file and gives its "
     "name to hvd.load_model.",

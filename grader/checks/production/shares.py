@@ -102,13 +102,13 @@ def _training(runs: HorovodRuns) -> list[list[Drawn]]:
 @part.check(
     9,
     points=1,
-    asks=("Shuffle the numbers of all images, with the epoch as the seed",),
+    asks=("Shuffle all images, with the epoch as the seed",),
     look_at=ORDER,
     needs=(staged,),
     clusters=SHARED,
     figure="images_trained_on",
-    hint="All ranks need the same order, so its seed may not differ from rank to rank: neither args.seed nor hash() of "
-    "a text will do. Each rank takes every hvd.size()-th image of it, from number hvd.rank() on.",
+    hint="All ranks need the same order, so its seed may not differ from rank to rank, as hash() of "
+    "a text does. Each rank takes every hvd.size()-th image of it, from number hvd.rank() on.",
 )
 def shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """In every epoch the ranks' shares are cut from one order and do not overlap"""
@@ -128,7 +128,7 @@ def _overlap(drawn: Drawn, purpose: str = "") -> Finding:
 @part.check(
     9,
     points=1,
-    asks=("shifts, zooms and flips still differ between ranks",),
+    asks=("Shifts, zooms and flips must still differ between ranks",),
     look_at=SEED,
     needs=(shares,),
     hint="numpy.random.default_rng(epoch) is a generator of its own. numpy.random.seed(epoch) seeds the one that Keras "
@@ -156,7 +156,7 @@ def own_generator(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
 @part.check(
     9,
     points=2,
-    asks=("say how many steps that is",),
+    asks=("Compute how many steps each rank then takes",),
     look_at=("steps_per_epoch", "steps_of", "train_iter"),
     needs=(staged,),
     figure="images_trained_on",
@@ -192,8 +192,8 @@ def share_steps(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Fin
     asks=("every epoch has another order, and other shares",),
     look_at=ORDER,
     needs=(staged,),
-    hint="Shuffle the numbers of all images first, in each epoch by another seed, and take the rank's share of them "
-    "then. What is left over is then another image each time.",
+    hint="Shuffle all images first, in each epoch with another seed, and then take the rank's share. The images that "
+    "are left over then differ from epoch to epoch.",
 )
 def new_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Every epoch has another order and other shares, and each image is used in time"""
@@ -243,8 +243,7 @@ def _used(ranks: list[HorovodRank]) -> set[str]:
     asks=("Train on the epochs from `initial_epoch` on",),
     look_at=("count", "share_of", "default_rng", "fit"),
     needs=(staged,),
-    hint="The generator for model.fit counts epochs from initial_epoch on, and the number of an epoch is the seed "
-    "of its order.",
+    hint="The data for model.fit begin with epoch initial_epoch, and the number of an epoch is the seed of its order.",
 )
 def resumed_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """A training that is resumed continues with the orders of later epochs"""
@@ -271,8 +270,8 @@ def resumed_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> 
     asks=("Validate on shares too, in one pass",),
     look_at=("validation_data", "val_iter"),
     needs=(staged,),
-    hint="Give validation_data a generator of val_iter's shares, with the same epoch again and again, and "
-    "validation_steps as many steps as such a share has.",
+    hint="Give validation_data this rank's share of the validation images: one epoch of a data set, or a generator "
+    "that repeats the order of one epoch, with validation_steps as many steps as the share has.",
 )
 def validation_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding | None:
     """Every validation is one pass over all images, a share on each rank"""
@@ -284,7 +283,7 @@ def validation_shares(runs: HorovodRuns, expected: HorovodRuns, source: Source) 
         known = len(used & {image for share in drawn.shares for image in share})
         if known:
             seen = f"In {drawn.where}, the ranks validate on {counted(known, 'image')} that they train on"
-            return Finding(seen=seen, expected="images of val_iter alone")
+            return Finding(seen=seen, expected="validation images alone")
         if not (drawn.even and drawn.one_pass):
             return Finding(
                 seen=f"In {drawn.where}, the ranks validate on {listed(drawn.lengths)} images, where there are "

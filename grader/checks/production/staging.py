@@ -100,7 +100,7 @@ def _copies_to_host(host: list[HorovodRank], needed: int) -> Finding | None:
 @part.check(
     8,
     points=2,
-    asks=("which becomes `data_dir` on all ranks",),
+    asks=("Set `data_dir` to that folder on all ranks",),
     look_at=("data_dir", "flow_from_directory"),
     needs=(staged,),
     hint="Set data_dir to args.cache_dir on every rank. The rank that copies calls an hvd.allreduce after copying, "
@@ -139,7 +139,7 @@ def reads_copy(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Find
 @part.check(
     8,
     points=1,
-    asks=("If that raises a `StoreError`, print it.",),
+    asks=("If `store.download` raises a `StoreError`, print it.",),
     look_at=("StoreError", "download"),
     needs=(staged,),
     hint="Catch store.StoreError around the download, and print the error: its message says which URL could not be "
@@ -166,7 +166,7 @@ def error_printed(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> F
 @part.check(
     8,
     points=2,
-    asks=("let all ranks find out",),
+    asks=("Add up the failures of all hosts in one `hvd.allreduce`",),
     look_at=(*COLLECTIVES, "download"),
     needs=(staged,),
     hint="Let every rank hand a number to an hvd.allreduce with op=hvd.Sum: 1 if its copy failed, and 0 otherwise. "
@@ -264,7 +264,7 @@ def _results(ranks: list[HorovodRank], expected: list[HorovodRank]) -> Finding |
 @part.check(
     8,
     points=1,
-    asks=("The data at `args.data_url` stay as they are",),
+    asks=("Do not change the data at `args.data_url`",),
     look_at=("rmtree", "unlink", "remove", "rm", "rmdir", "rename", "move", "data_url"),
     hint="Other jobs read the same data. Only this host's own copy may be deleted.",
 )

@@ -32,10 +32,15 @@ def test_a_process_is_shown_at_its_last_line_of_the_program_and_with_its_error(l
     assert places({"1": lines}) == shown
 
 
-def test_an_error_repeats_the_last_lines_and_a_notebook_shows_reason_and_places_and_folds_the_rest():
+@pytest.fixture
+def shell():
+    yield InteractiveShell.instance()
+    InteractiveShell.clear_instance()  # or later tests would seem to run in a notebook
+
+
+def test_an_error_repeats_the_last_lines_and_a_notebook_shows_reason_and_places_and_folds_the_rest(shell):
     error = RunError("Rank 1 ended with exit status 1. ", {"1": TRACEBACK})
     assert str(error).splitlines()[:2] == ["Rank 1 ended with exit status 1. The last lines:", "[1] Epoch 1/2"]
-    shell = InteractiveShell.instance()
     shell.user_ns["error"] = error
     with capture_output() as captured:
         shell.run_cell("raise error")

@@ -1,11 +1,13 @@
 """How a run ended, in words: which rank, in which collective, in a line of which step, and what was expected."""
 
+import math
+
 import pytest
 from msgspec.structs import replace
 
 from course.internal.stalls import EXPECTED, GRADIENTS, METRICS, VARIABLES
 from grader.checks import ending
-from grader.terms.facts import Epoch, Fit, HorovodFacts, State, TaskFacts
+from grader.terms.facts import Batch, Epoch, Fit, HorovodFacts, State, TaskFacts
 from grader.terms.report import Outcome
 from grader.terms.runs import Rank, Runs
 
@@ -140,6 +142,24 @@ def test_ranks_of_which_only_some_validate_are_named():
     for ranks in (apart, failed):
         ranks[0].facts, ranks[1].facts = validated, trained
         assert judged(*ranks).message.splitlines()[0].endswith("on rank 0, and not on rank 1.")
+
+
+@pytest.mark.parametrize("kind", ending.HINTS)
+def test_an_error_that_stands_for_one_mistake_leads_to_it(kind):
+    found = judged(crashed(0, f"{kind}: …", 3, error_kind=kind))
+    assert found.message.endswith(f"last line. {ending.HINTS[kind]}")
+    assert ending.HINTS[kind] not in judged(crashed(0, "ImportError: …", 3, error_kind="ImportError")).message
+
+
+def test_a_hidden_cpu_leads_to_the_call_that_hides_it():
+    found = judged(crashed(0, "NotFoundError: No CPU devices are available in this process", 86, causes=["no CPU"]))
+    assert found.message.endswith(f"last line. {ending.NO_CPU}")
+
+
+def test_weights_that_are_nan_are_named_with_the_highest_learning_rate_before():
+    batches = [Batch(rate, [0.0], [0.0], [weight]) for rate, weight in ((25.5, 1.0), (0.02, math.nan), (9.0, math.nan))]
+    found = judged(rank(0, facts=HorovodFacts(fits=[replace(FIT, batches=batches)])))
+    assert "weights are NaN after step 2, at a learning rate of up to 25.5. " in found.message
 
 
 def test_a_rank_that_had_to_be_ended_names_the_line_that_it_had_reached():

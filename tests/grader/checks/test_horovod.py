@@ -131,6 +131,12 @@ GRADIENTS, MEAN = [[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]], [2.5] * 4
         (MEAN, 0.02, "The learning rate of rank 0 is 0.02 (made up). Expected: 0.01, as before."),
         ([9.0, 0.0, 0.0, 0.0], 0.01, "The ranks apply the same update, but not the mean of their gradients (made up)."),
         (
+            [1.25] * 4,
+            0.01,
+            "In one step, all ranks apply 0.5 times the mean gradient at the rate of 0.01 (made up). Expected: 1 time",
+        ),
+        ([0.0] * 4, 0.01, "The ranks leave their weights as they are in a step of the training (made up)."),
+        (
             None,
             0.01,
             "The ranks apply different updates (made up). Expected: the mean of all ranks' gradients",

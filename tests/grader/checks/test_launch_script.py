@@ -67,6 +67,7 @@ def test_a_script_may_send_the_data_to_a_host_that_does_not_see_them():
     ("changes", "said", "line"),
     [
         ({"syntax": "launch.sh: line 12: unexpected end of file"}, "not valid bash: launch.sh: line 12", 12),
+        ({"syntax": "launch.sh: line 7: SyntaxError: expected ':'"}, "not valid Python: launch.sh: line 7", 7),
         ({"ended_for": "time", "met": False}, "does not end (uneven): 4 ranks started, which have not all", None),
         (
             {"ended_for": "time"},

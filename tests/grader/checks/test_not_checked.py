@@ -5,6 +5,7 @@ from copy import deepcopy
 import pytest
 
 from grader.checks import (
+    allreduce,
     elastic,
     evaluator,
     horovod,
@@ -24,6 +25,7 @@ from grader.terms.findings import Untold
 from grader.terms.runs import Runs
 from grader.terms.watched_facts import SeenRun
 from tests.grader.checks.made_up import find, of, rows
+from tests.grader.checks.made_up_allreduce import ALLREDUCE
 from tests.grader.checks.made_up_coordinator import COORDINATOR, chief, ended_early
 from tests.grader.checks.made_up_evaluator import EVALUATOR, FAILED, NOTHING, WAITED, late
 from tests.grader.checks.made_up_horovod import ERROR, HOROVOD, ORDER, batch, epoch, first, fit, rank, runs, second
@@ -44,6 +46,7 @@ SUITES = {
     "launch_script": (LAUNCH, launch_script.part.checks),
     "scheduled": (JOB, scheduled.part.checks),
     "elastic": (ELASTIC, elastic.part.checks),
+    "allreduce": (ALLREDUCE, allreduce.part.checks),
 }
 every_suite = pytest.mark.parametrize(("made", "checks"), SUITES.values(), ids=SUITES)
 
@@ -71,6 +74,7 @@ LESS = [
     {"files": None},
     {"evaluations": [], "evaluated": [], "order": []},
     {"runs": []},
+    {"attempts": []},
     {"presence": [], "happened": None, "commits": [], "uses": []},
 ]
 

@@ -130,7 +130,7 @@ def test_a_class_from_release_to_released_feedback(engine, known, tmp_path, requ
     for student, script in {"alice": HONEST, "carol": UNDECIDED, "dave": REMARKED}.items():
         school.hand_in(student, STEP, script)
     school.run("collect", STEP.name)
-    done = school.grade(STEP)
+    done = school.grade(STEP, "--csv", "moodle")
     assert done.returncode == 0, done.stderr
     assert "What 4 learners get wrong" in done.stdout and "1 of 4 have remarks" in done.stdout
     assert checks.of(STEP.number).of(STEP.number)[0].description in done.stdout
@@ -150,6 +150,13 @@ def test_a_class_from_release_to_released_feedback(engine, known, tmp_path, requ
     assert rows == (school.course / "grades.csv").read_text().splitlines()
     scores = {row["student_id"]: row["score"] for row in csv.DictReader(rows) if row["assignment"] == STEP.name}
     assert scores == {"alice": "10.0", "bob": "0.0", "carol": "0.0", "dave": "10.0"}
+    header, *rows = csv.reader((school.course / f"grades-{STEP.name}-moodle.csv").read_text().splitlines())
+    assert header == ["First name", "Last name", "Username", STEP.name]
+    assert {row[2]: row[3] for row in rows} == {"alice": "10", "bob": "-", "carol": "-", "dave": "10"}
+    assert "bob, carol" in done.stdout, "a person has to grade them first"
+    school.run("export", "--exporter=grader.classroom.platforms.Canvas", f"--to={tmp_path}/canvas.csv")
+    marks = {row["SIS Login ID"]: row[STEP.name] for row in csv.DictReader((tmp_path / "canvas.csv").open())}
+    assert marks == {"": "12", "alice": "10", "bob": "", "carol": "", "dave": "10"}
 
 
 def answer(path: Path, text: str) -> None:

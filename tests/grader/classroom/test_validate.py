@@ -1,6 +1,7 @@
 """Validate, as JupyterLab's button and as nbgrader's command: it fails where the check fails, in a lesson as well."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 from nbgrader import utils
 
 from course.steps import ROOT, get
+from grader import checks
 from grader.classroom import release
 
 
@@ -21,6 +23,22 @@ def test_only_a_lesson_gets_its_checks_as_cells():
         before = len(notebook.cells)
         release.AddChecks().preprocess(notebook, {})
         assert len(notebook.cells) == before
+
+
+@pytest.mark.parametrize("typed", ['"capstone 1"', '"capstone_1"', "'capstone 1'"])
+def test_the_name_of_a_capstone_is_read_however_it_is_typed(typed):
+    cell = nbformat.v4.new_code_cell(f"report = check(step={typed}, script=script)", id=release.CHECK)
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    release.AddChecks().preprocess(notebook, {})
+    assert len(notebook.cells) == 1 + len(checks.of(101).up_to(101))
+
+
+@pytest.mark.parametrize("number", [101, 102, 103])
+def test_a_learner_reads_the_name_of_a_capstone_and_never_its_number(number):
+    sources = [cell.source for cell in release.lesson(get(number)).cells]
+    sources += [cell.source for cell in nbformat.read(get(number).notebook, as_version=4).cells]
+    assert any(f'report.require("{get(number).label}", ' in source for source in sources)
+    assert not [source for source in sources if re.search(r"\b10[123]\b", source)]
 
 
 @pytest.mark.slow

@@ -69,6 +69,26 @@ def test_what_a_script_uses_is_found_by_whatever_name(text):
     assert not parsing.read(text).mentions("fit")
 
 
+@pytest.mark.parametrize(
+    "first", ["# -*- coding: latin-1 -*-", "#!/usr/bin/python\n# vim: set fileencoding=ISO-8859-1 :"]
+)
+def test_a_script_in_the_encoding_that_it_declares_is_read_as_python_reads_it(tmp_path, first):
+    path = tmp_path / "script.py"
+    path.write_bytes(f"{first}\nsaid = 'Größe'\n".encode("latin-1"))
+    assert "said = 'Größe'" in parsing.load(path)
+    path.write_bytes(f"import os\n\n{first}\nsaid = 'Größe'\n".encode("latin-1"))  # too late to count
+    with pytest.raises(NoScriptError, match="not UTF-8"):
+        parsing.load(path)
+
+
+@pytest.mark.parametrize("line", ["%matplotlib inline", "<<<<<<< HEAD", "!DOCTYPE " + "x" * 1000])
+def test_a_line_that_is_not_python_is_shown(line):
+    with pytest.raises(NoScriptError) as refusal:
+        parsing.read(f"import os\n{line}\n")
+    assert str(refusal.value).endswith(f"The line: {line[:100]}")
+    assert refusal.value.line == 2
+
+
 @pytest.mark.parametrize("deep", ["+".join(["1"] * 500), ".a" * 500, "[" * 150 + "]" * 150])
 def test_a_script_nested_as_no_script_is_gets_refused(deep):
     with pytest.raises(NoScriptError, match="nested more than 100 deep"):

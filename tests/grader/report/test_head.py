@@ -49,6 +49,7 @@ def test_the_time_since_the_file_was_saved_is_said(script, seconds, words):
 def test_the_todo_comments_of_this_step_and_earlier_ones_are_counted(script):
     assert "2 TODO comments up to step 2 are left (lines 1, 2)." in str(head.read(script, 2))
     assert "1 TODO comment up to step 1 is left (line 1)." in str(head.read(script, 1))
+    assert "3 TODO comments up to capstone 1 are left" in str(head.read(script, 101))
     script.write_text("x = 1\n")
     assert "TODO" not in str(head.read(script, 6))
 

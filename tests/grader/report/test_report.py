@@ -120,3 +120,14 @@ def test_a_remark_is_in_the_json_object_and_in_no_learner_s_report():
     report = Report(3, "fashion_mnist.py", "passed", 1.0, remarks=[Remark(7, "imports ctypes: calls C code")])
     assert json.loads(report.to_json())["remarks"] == [{"line": 7, "text": "imports ctypes: calls C code"}]
     assert "ctypes" not in html.page(report, "")
+
+
+def test_the_marks_of_a_report_have_colours_of_the_theme():
+    outcomes = [Outcome("A", 3, status, 0, 10, "", "", None) for status in ("passed", "skipped", "error", "failed")]
+    page = html.page(Report(3, "fashion_mnist.py", "failed", 1.0, outcomes), "")
+    assert page.count('style="color:var(--jp-') == len(outcomes) and "color:#" not in page
+
+
+@pytest.mark.parametrize(("name", "made_up"), DRAWN, ids=[name for name, _ in DRAWN])
+def test_a_figure_has_a_white_background_of_its_own(name, made_up):
+    assert "fill: #ffffff" in figures.draw(name, made_up.solved()).partition('id="patch_1"')[2][:300]

@@ -108,6 +108,7 @@ def test_facts_of_another_kind_count_as_not_reported():
     [
         ("HorovodInternalError", "Horovod has been shut down. This was caused by …", "shut down"),
         ("UnavailableError", "{{function_node x}} Connection refused", "connection"),
+        ("NotFoundError", "No CPU devices are available in this process", "no CPU"),
         ("RuntimeError", "Collective ops must be configured at program startup", "late strategy"),
         ("SystemExit", "TF_CONFIG: worker 0 of this cluster, :1, is already running here.", "task taken"),
     ],

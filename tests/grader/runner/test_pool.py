@@ -74,6 +74,11 @@ def test_of_workers_that_wait_for_good_one_that_is_through_was_not_ended(pool):
     assert [(rank.ended_for, rank.collective) for rank in left] == [(None, ""), ("stall", "the start of the cluster")]
 
 
+def test_a_rank_that_fails_ends_though_a_process_of_its_own_stays(pool):
+    script = "import os, time\nif os.fork() == 0:\n    time.sleep(3600)\nraise ValueError('no')"
+    assert [(rank.exit, rank.ended_for) for rank in results(pool, script)["one-host"]] == [(1, None)] * 2
+
+
 def test_nothing_of_one_script_is_there_for_the_next(pool):
     look = "from pathlib import Path\nimport tensorflow as tf\n"
     look += "print(Path('/tmp/mark').exists(), hasattr(tf, 'mark'))\n"
@@ -243,6 +248,15 @@ def test_without_a_sandbox_ranks_run_too_and_end(leftovers):
         answer = results(pool, "import time\ntime.sleep(1000)", seconds=1)
         assert answer["one-host"][0].ended_for == "time"
     assert leftovers() == []
+
+
+def test_without_a_sandbox_bytes_on_the_loopback_which_other_programs_use_too_are_not_counted():
+    script = "import socket\nserver = socket.create_server(('127.0.0.1', 0))\n"
+    script += "socket.create_connection(server.getsockname()).sendall(bytes(5000))"
+    with Pool(sandboxed=False) as pool:
+        assert pool.run(script, "script.py", CLUSTERS).traffic == 0
+        pool.sandboxed = True
+        assert pool.run(script, "script.py", CLUSTERS).traffic > 5000
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_what_ranks_send_when_they_are_started_again_does_not_count(monkeypatch)
     monkeypatch.setattr(supervisor, "fork", lambda job, cluster, entry: [])
     monkeypatch.setattr(supervisor, "release", lambda ranks, told: sent.append(10 ** len(sent)))
     monkeypatch.setattr(supervisor, "_traffic", lambda: sum(sent))
-    job = Job("", "", "", 60, (first, again), {}, False)
+    job = Job("", "", "", 60, (first, again), {}, True)
     answer = supervisor.run(job, lambda *_: None, lambda message: None)
     assert len(sent) == 2 and answer.traffic == 1
 

@@ -87,11 +87,15 @@ def test_no_check_no_solution_and_no_submission_can_be_read(path, data):
     assert lines(f"ls {ROOT / path} > /dev/null 2>&1 && echo read || echo none", data) == ["none"]
 
 
+def test_a_script_has_a_user_with_a_name_and_a_repository_with_a_commit(data):
+    assert lines("whoami; git log --format=%an", data) == ["learner", "learner"]
+
+
 def test_nothing_of_the_machine_can_be_seen(data, leftovers):
     said = lines("cut -d: -f1 /etc/passwd; ls -d /home /var /opt /etc/shadow 2> /dev/null; ls -A /tmp", data)
     assert said[0] == "learner"
     # The judge's folders, with matplotlib's list of fonts; the course itself may be in /tmp.
-    own = "course-", "grader-watched-", "tmp", ".cache", *ROOT.parts[2:3]
+    own = "course-", "grader-watched-", "tmp", ".cache", ".git", *ROOT.parts[2:3]
     assert all(name.startswith(own) for name in said[1:])
     processes = lines("for host in zoe adam; do ssh $host 'cat /proc/[0-9]*/comm'; done", data)
     assert "pytest" not in processes and len(processes) < 30

@@ -53,6 +53,54 @@ def test_an_error_of_a_graph_is_told_without_where_each_node_was_made(tmp_path):
     assert 'File "script.py", line 4, in fail' in error.traceback and "a.py" not in error.traceback
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "model.fit(batches(), steps_per_epoch=2, verbose=0)",
+        "list(tf.data.Dataset.from_generator(batches, (tf.float32, tf.float32)))",
+        "list(tf.data.Dataset.range(3).map(lambda number: tf.py_function(second, [[]], tf.float32)))",
+    ],
+)
+def test_an_error_in_code_that_tensorflow_calls_is_on_the_line_where_it_arose(tmp_path, call):
+    script = f"""
+        import tensorflow as tf
+
+        def second(values):
+            raise IndexError(f"only {{len(values)}} values")
+
+        def batches():
+            yield tf.zeros((2, 3)), tf.zeros(2)
+            yield second([])
+
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        {call}
+    """
+    error = recorded(tmp_path, script).facts.error
+    assert (error.kind, error.message, error.line) == ("IndexError", "only 0 values", 5)
+    assert error.traceback.startswith('  File "script.py", line 13') and "site-packages" not in error.traceback
+    assert error.traceback.endswith(""", line 5, in second
+    raise IndexError(f"only {len(values)} values")
+IndexError: only 0 values
+""")
+
+
+def test_an_error_while_a_function_is_traced_is_on_the_line_where_it_arose(tmp_path):
+    script = """
+        import tensorflow as tf
+
+        @tf.function
+        def step(images):
+            return tf.matmul(images, tf.zeros((4, 2)))
+
+        step(tf.zeros((2, 3)))
+    """
+    error = recorded(tmp_path, script).facts.error
+    assert (error.kind, error.line) == ("ValueError", 6)
+    assert error.message.startswith("Dimensions must be equal")
+    assert error.traceback.count("File ") == 2 and "user code" not in error.traceback
+
+
 def test_a_syntax_error_has_its_line(tmp_path):
     error = recorded(tmp_path, "first = 1\nsecond = (\n").facts.error
     assert (error.kind, error.line) == ("SyntaxError", 2)

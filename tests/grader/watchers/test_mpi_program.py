@@ -50,3 +50,20 @@ def test_texts_of_all_kinds_are_read_and_shortened(tmp_path):
     assert mpi_program.text(tmp_path / "file") == "\ufffd text"
     assert mpi_program.text(tmp_path / "none") == ""
     assert mpi_program.short("\udcff" + "x" * 1000) == "?" + "x" * (mpi_program.LONGEST - 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("if true; then\n", "line 2: syntax error: unexpected end of file"),
+        ("#!/usr/bin/env python3\nif True:\n    pass\n", ""),
+        ("#!/usr/bin/env python3\nif True\n", "launch.sh: line 2: SyntaxError: expected ':'"),
+        ("#!/usr/bin/python\n\0", "launch.sh: SyntaxError: source code string cannot contain null bytes"),
+        ("# python\necho $((1 + 1))\n", ""),
+    ],
+)
+def test_the_first_line_says_whether_bash_or_python_reads_a_script(text, said, tmp_path):
+    script = tmp_path / "launch.sh"
+    script.write_text(text)
+    found = mpi_program.syntax(script)
+    assert said in found and bool(said) == bool(found)

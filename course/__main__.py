@@ -196,10 +196,10 @@ class _Rate(click.ParamType):
 @click.option("--overlap", type=click.FloatRange(0, 1), help="Default: as fitted to published figures.")
 def predict_training(model: str, gpus: int, network: int, **options: Any) -> None:
     """Predict the speed of a training on many GPUs; python -m course.scaling.published shows how far to trust it."""
-    from course.scaling import prediction  # SciPy takes a moment to import
+    from course.scaling.prediction import Prediction  # SciPy takes a moment to import
 
     try:
-        click.echo(prediction.report(model, gpus, network, **options))
+        click.echo(Prediction(model, gpus, network, **options).report())
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

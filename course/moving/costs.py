@@ -13,7 +13,7 @@ from IPython.display import HTML
 from course.moving.drawing import WIDTH, path, text
 from course.moving.flipbook import STYLE, colours, slider
 from course.scaling.models import MODELS
-from course.scaling.prediction import BATCH, GPUS_PER_HOST, Prediction, predict
+from course.scaling.prediction import BATCH, GPUS_PER_HOST, Prediction
 from course.scaling.training import energy_kwh, price
 
 SCRIPT = Path(__file__).with_name("costs.js").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def calculator(per_gpu_hour: float = 2.0, watts: float = 400.0) -> HTML:
 def _row(model: str, gbits: int, speed: int, per_gpu_hour: float, watts: float) -> tuple[str, list[list[str]]]:
     """Return the curve of the efficiency over the number of GPUs, and for each number what the page shows."""
     rate = speed * MODELS[model].images_per_second
-    shown = [predict(model, gpus, gbits * 1e9, images_per_second=rate) for gpus in GPUS]
+    shown = [Prediction(model, gpus, gbits * 1e9, images_per_second=rate) for gpus in GPUS]
     points = " ".join(f"{_across(place):g},{_up(each.efficiency):g}" for place, each in enumerate(shown))
     cells = [_cell(each, gpus, per_gpu_hour, watts) for gpus, each in zip(GPUS, shown, strict=True)]
     return points, cells
@@ -82,7 +82,7 @@ def _cell(shown: Prediction, gpus: int, per_gpu_hour: float, watts: float) -> li
         f"waits {_milliseconds(shown.exposed)}",
         _milliseconds(shown.step),
         f"{shown.efficiency:.0%}",
-        f"{shown.images_per_second:,.0f}",
+        f"{shown.rate:,.0f}",
         _duration(shown.hours),
         f"${cost:,.0f}",
         f"{energy:,.0f} kWh",

@@ -14,7 +14,7 @@ from course.scaling.allreduce import (
 from course.scaling.fit import fit_alpha_beta
 from course.scaling.laws import amdahl, efficiency, gustafson, speed_up
 from course.scaling.models import MODELS
-from course.scaling.step import exposed_seconds, step_seconds, strong_efficiency, weak_efficiency
+from course.scaling.step import exposed_seconds, step_seconds
 from course.scaling.training import energy_kwh, hours_to_train, price
 
 __all__ = [
@@ -34,6 +34,4 @@ __all__ = [
     "price",
     "speed_up",
     "step_seconds",
-    "strong_efficiency",
-    "weak_efficiency",
 ]

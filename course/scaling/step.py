@@ -53,32 +53,3 @@ def step_seconds(
     last_bytes = min(fusion_bytes or 0, gradient_bytes)
     last = allreduce_seconds(last_bytes, ranks, alpha, beta, algorithm) if last_bytes else 0
     return compute + exposed_seconds(communication, compute, overlap, last)
-
-
-def weak_efficiency(
-    gradient_bytes: float,
-    ranks: int,
-    alpha: float,
-    beta: float,
-    compute: float,
-    overlap: float,
-    algorithm: str = "ring",
-    fusion_bytes: float | None = None,
-) -> float:
-    """Return the efficiency if each rank keeps its batch, so that the batch of all ranks grows: compute stays."""
-    step = step_seconds(gradient_bytes, ranks, alpha, beta, compute, overlap, algorithm, fusion_bytes)
-    return compute / step
-
-
-def strong_efficiency(
-    gradient_bytes: float,
-    ranks: int,
-    alpha: float,
-    beta: float,
-    compute: float,
-    overlap: float,
-    algorithm: str = "ring",
-    fusion_bytes: float | None = None,
-) -> float:
-    """Return the efficiency if all ranks share one batch: compute, which is one rank's for all of it, is divided."""
-    return weak_efficiency(gradient_bytes, ranks, alpha, beta, compute / ranks, overlap, algorithm, fusion_bytes)

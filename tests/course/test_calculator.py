@@ -11,7 +11,7 @@ import pytest
 from course import moving, scaling
 from course.moving import costs
 from course.scaling.models import MODELS
-from course.scaling.prediction import predict
+from course.scaling.prediction import Prediction
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -20,12 +20,12 @@ POSITIONS = list(itertools.product(MODELS, costs.GBITS, costs.SPEEDS, costs.GPUS
 
 def expected(model, gbits, speed, gpus, per_gpu_hour=2.0, watts=400.0):
     """What the page has to show, computed without the calculator's own code."""
-    shown = predict(model, gpus, gbits * 1e9, images_per_second=speed * MODELS[model].images_per_second)
+    shown = Prediction(model, gpus, gbits * 1e9, images_per_second=speed * MODELS[model].images_per_second)
     hours = shown.hours
     return {
         "step": f"{shown.step * 1000:.0f} ms",
         "efficiency": f"{shown.efficiency * 100:.0f}%",
-        "images per second": f"{shown.images_per_second:,.0f}",
+        "images per second": f"{shown.rate:,.0f}",
         "time to train": f"{hours:,.1f} hours" if hours >= 1 else f"{hours * 60:.0f} minutes",
         "price": f"${scaling.price(gpus, hours, per_gpu_hour):,.0f}",
         "energy": f"{scaling.energy_kwh(gpus, hours, watts):,.0f} kWh",

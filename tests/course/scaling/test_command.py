@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from course.__main__ import main
-from course.scaling.prediction import predict
+from course.scaling.prediction import Prediction
 
 
 def run(*arguments):
@@ -16,11 +16,11 @@ def run(*arguments):
 def test_it_prints_what_is_predicted():
     result = run("--model", "resnet50", "--gpus", "512", "--network", "25gbit")
     assert result.exit_code == 0
-    expected = predict("resnet50", 512, 25e9)
+    expected = Prediction("resnet50", 512, 25e9)
     shown = dict(re.findall(r"^ *([a-z ]+?)  +([\d,.]+)", result.output, re.MULTILINE))
     assert float(shown["step"].replace(",", "")) == pytest.approx(expected.step * 1000, abs=0.05)
     assert float(shown["exposed communication"]) == pytest.approx(expected.exposed * 1000, abs=0.05)
-    assert int(shown["images per second"].replace(",", "")) == round(expected.images_per_second)
+    assert int(shown["images per second"].replace(",", "")) == round(expected.rate)
     assert "0.34 hours" in result.output and "64 hosts" in result.output
 
 

@@ -249,6 +249,15 @@ STEPS = (
         90,
     ),
     Step(
+        22,
+        "What a step costs",
+        "scaling/predict_starter.py",
+        "scaling/predict.py",
+        "predict.py",
+        "Nobody can say how fast a training will be on hosts that are not there yet",
+        90,
+    ),
+    Step(
         101,
         "A program of your own to distribute",
         "fashion_mlp.py",

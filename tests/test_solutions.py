@@ -73,6 +73,7 @@ def markers(path):
         ("parameter_server/evaluate_once", [16] * 3),
         ("hosts/fashion_mnist_elastic_starter", [20] * 7),
         ("allreduce/allreduce_starter", [21]),
+        ("scaling/predict_starter", [22] * 3),
     ],
 )
 def test_a_starting_program_has_its_markers(program, steps):
@@ -124,6 +125,7 @@ def test_no_stray_file_is_among_the_solutions():
     ]
     known |= {SOLUTIONS / "hosts" / name for name in of_hosts}
     known |= {SOLUTIONS / "allreduce" / f"{name}.py" for name in ("algorithms", "compare", "show")}
+    known.add(SOLUTIONS / "scaling" / "training.py")
     known |= {SOLUTIONS / "hang" / f"{job}.py" for job in diagnosis.JOBS}
     assert {path for kind in ("py", "sh", "sbatch", "toml") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
 

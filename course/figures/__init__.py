@@ -29,6 +29,7 @@ from course.figures.measured import (
     weight_distance,
 )
 from course.figures.mirrored import one_process_or_many, side_by_side
+from course.figures.predictions import fitted_network, predicted_throughput, scaling_laws
 from course.figures.rates import accuracy_curves, learned, learning_curves, learning_rates, step_lengths
 from course.figures.restarts import loss_across_restart, restart, restart_costs
 from course.figures.scheduler import job_history, scheduler
@@ -53,6 +54,7 @@ __all__ = [
     "epoch_costs",
     "epoch_maps",
     "evaluated",
+    "fitted_network",
     "four_engines",
     "hosts",
     "images",
@@ -68,6 +70,7 @@ __all__ = [
     "one_voice",
     "overlaps",
     "pinning",
+    "predicted_throughput",
     "process_tree",
     "processes",
     "ranks_and_loss",
@@ -79,6 +82,7 @@ __all__ = [
     "restart_costs",
     "roles",
     "run_shares",
+    "scaling_laws",
     "scheduler",
     "shared_epoch",
     "shared_out",

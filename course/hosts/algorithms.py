@@ -8,7 +8,6 @@ This file is also the program of the ranks: python -m course.hosts.algorithms AR
 
 import importlib.util
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from course.hosts.cluster import Cluster, HostsError
-from course.hosts.layout import DATA, PREFIX
+from course.hosts.cluster import Cluster
+from course.hosts.layout import DATA
+from course.hosts.ranks import run
 from course.internal.monitoring import OPTIONS
 from course.steps import SOLUTIONS
 
@@ -27,7 +27,6 @@ NAMES = "gather_and_broadcast", "tree", "recursive_doubling"  # functions in OTH
 OPEN_MPI, HOROVOD = "Open MPI", "Horovod"
 LIBRARIES = OPEN_MPI, HOROVOD
 SECONDS = 0.6  # that are measured of each algorithm and size
-LIMIT = 120  # seconds for all of them
 FEWEST, MOST = 2, 150  # allreduces that are measured, after one that is not
 
 
@@ -57,15 +56,17 @@ def measure(
     cluster: Cluster,
     sizes: Sequence[int],
     *,
+    ranks: int | None = None,
     ring: str | Path = RING,
     others: bool = True,
     horovod: bool = False,
 ) -> list[Timing]:
-    """Return what allreduces cost with one rank on every host of a cluster.
+    """Return what allreduces cost with one rank on each host of a cluster.
 
     Args:
-        cluster: the hosts: 2, 4 or 8.
+        cluster: the hosts.
         sizes: of arrays of float32, in bytes; each a multiple of 4.
+        ranks: how many hosts have one, from the first one on: 2, 4 or 8; None: all.
         ring: a file with the function allreduce.
         others: whether to measure the other algorithms and Open MPI's own allreduce.
         horovod: whether to measure Horovod's, whose import takes some seconds on each host.
@@ -73,20 +74,13 @@ def measure(
     Raises:
         HostsError: the ranks failed, and the message has their output; or they did not end.
     """
-    command = ["mpirun", "--host", ",".join(cluster.hosts), "--map-by", "ppr:1:node", *OPTIONS]
-    command += ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", f"{DATA.address(0)}/{PREFIX}"]
     chosen = [*NAMES, "ring", OPEN_MPI] if others else ["ring"]
     chosen += [HOROVOD] if horovod else []
     arguments = json.dumps({"sizes": list(sizes), "algorithms": chosen, "ring": str(Path(ring).resolve())})
-    command += [sys.executable, "-m", "course.hosts.algorithms", arguments]
-    try:
-        done = cluster.run(command, timeout=LIMIT, say=lambda line: None)
-    except subprocess.TimeoutExpired:
-        raise HostsError(f"The allreduces did not end within {LIMIT} s.") from None
-    found = [line for line in done.stdout.splitlines() if line.startswith("[{")]
-    if done.returncode or len(found) != 1:
-        raise HostsError(f"The allreduces could not be measured:\n{done.stdout}")
-    return [Timing(**each) for each in json.loads(found[0])]
+    program = [sys.executable, "-m", "course.hosts.algorithms", arguments]
+    printed = run(cluster, cluster.hosts[:ranks], program, what="The allreduces", options=OPTIONS)
+    found = next(line for line in printed.splitlines() if line.startswith("[{"))
+    return [Timing(**each) for each in json.loads(found)]
 
 
 def load(path: str | Path) -> Any:

@@ -10,8 +10,9 @@ import json
 import sys
 import time
 
-from course.hosts.cluster import Cluster, HostsError
-from course.hosts.layout import PREFIX, Network
+from course.hosts.cluster import Cluster
+from course.hosts.layout import Network
+from course.hosts.ranks import run
 
 WARM_UP = 3  # allreduces that are not counted: Horovod negotiates a new tensor, and MPI connects
 
@@ -26,17 +27,13 @@ def measure(cluster: Cluster, network: Network, *, megabytes: int = 4, times: in
         times: how many allreduces to measure.
 
     Raises:
-        HostsError: the ranks failed; the message has their output.
+        HostsError: the ranks failed, and the message has their output; or they did not end.
     """
     hosts = [host for host in cluster.hosts if host in cluster.processes()]
-    ranks = ["mpirun", "--host", ",".join(hosts), "--map-by", "ppr:1:node"]
-    ranks += ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", f"{network.address(0)}/{PREFIX}"]
     program = [sys.executable, "-m", "course.hosts.allreduce", str(megabytes), str(times)]
-    done = cluster.run([*ranks, *program], say=lambda line: None)
-    found = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode or len(found) != 1:
-        raise HostsError(f"The allreduce over the {network.name} network could not be measured:\n{done.stdout}")
-    return list(json.loads(found[0])["seconds"])
+    printed = run(cluster, hosts, program, what="The allreduce", network=network)
+    found = next(line for line in printed.splitlines() if line.startswith("{"))
+    return list(json.loads(found)["seconds"])
 
 
 def main(megabytes: int, times: int) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from math import ceil, isclose, log2
 
 
-def _gather_broadcast(size: float, ranks: int, alpha: float, beta: float) -> float:
+def _gather_and_broadcast(size: float, ranks: int, alpha: float, beta: float) -> float:
     """One rank receives all others' tensors, one after another, and then sends the sum to each: 2(N - 1) messages."""
     return 2 * (ranks - 1) * (alpha + size * beta)
 
@@ -50,7 +50,7 @@ def _rabenseifner(size: float, ranks: int, alpha: float, beta: float) -> float:
 
 
 ALGORITHMS: dict[str, Callable[[float, int, float, float], float]] = {
-    "gather_broadcast": _gather_broadcast,
+    "gather_and_broadcast": _gather_and_broadcast,
     "tree": _tree,
     "ring": _ring,
     "recursive_doubling": _recursive_doubling,

@@ -6,9 +6,19 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
 from grader.terms.facts import Disk, EndedFor, HorovodFacts, NoFacts, TaskFacts
-from grader.terms.watched_facts import AllreduceFacts, ElasticFacts, JobFacts, LaunchFacts
+from grader.terms.watched_facts import AllreduceFacts, ElasticFacts, JobFacts, LaunchFacts, PredictionFacts
 
-Facts = TypeVar("Facts", HorovodFacts, TaskFacts, LaunchFacts, JobFacts, ElasticFacts, AllreduceFacts, NoFacts)
+Facts = TypeVar(
+    "Facts",
+    HorovodFacts,
+    TaskFacts,
+    LaunchFacts,
+    JobFacts,
+    ElasticFacts,
+    AllreduceFacts,
+    PredictionFacts,
+    NoFacts,
+)
 
 # What an error means, where a check has to know.
 Cause = Literal[
@@ -93,3 +103,5 @@ ElasticRank = Rank[ElasticFacts]
 ElasticRuns = Runs[ElasticFacts]
 AllreduceRank = Rank[AllreduceFacts]
 AllreduceRuns = Runs[AllreduceFacts]
+PredictionRank = Rank[PredictionFacts]
+PredictionRuns = Runs[PredictionFacts]

@@ -132,3 +132,62 @@ class AllreduceFacts(Struct, forbid_unknown_fields=True):
 
     attempts: list[Attempt] = []  # by case, then rank
     error: Error | None = None
+
+
+# --- What a watcher sees of a prediction ------------------------------------------------------------------------------
+
+
+class StepCase(Struct, forbid_unknown_fields=True, frozen=True):
+    """The arguments of step 22's function step_seconds, in its order."""
+
+    gradient_bytes: float
+    ranks: int
+    alpha: float
+    beta: float
+    compute: float
+    overlap: float
+    algorithm: str
+
+
+class Returned(Struct, forbid_unknown_fields=True):
+    """What a function returned."""
+
+    numbers: list[float] = []  # one, or those of a sequence; empty: it returned no numbers, or failed
+    shown: str = ""  # as Python shows it
+    error: Error | None = None
+
+
+class StepAnswer(Struct, forbid_unknown_fields=True):
+    """What step_seconds returned."""
+
+    case: StepCase
+    returned: Returned
+
+
+class FitAnswer(Struct, forbid_unknown_fields=True):
+    """What step 22's function fit returned for seconds that were calculated with this network."""
+
+    alpha: float
+    beta: float
+    measured: int  # allreduces
+    returned: Returned
+
+
+class NetworkAnswer(Struct, forbid_unknown_fields=True):
+    """What both functions returned for hosts on which the watcher has measured allreduces, and then a step."""
+
+    ranks: int
+    rate: str  # of the network: "150mbit"
+    measured: float  # seconds of the step
+    model: float  # seconds, as course.scaling predicts them from the same allreduces
+    fitted: Returned
+    predicted: Returned
+
+
+class PredictionFacts(Struct, forbid_unknown_fields=True):
+    """What step 22's functions did: see grader.watchers.prediction_watcher."""
+
+    steps: list[StepAnswer] = []
+    fits: list[FitAnswer] = []
+    network: NetworkAnswer | None = None
+    error: Error | None = None

@@ -13,12 +13,10 @@ how often a rank's value is in it. All sums are whole numbers that float32 holds
 import contextlib
 import faulthandler
 import functools
-import importlib.util
 import itertools
 import signal
 import sys
 import time
-import traceback
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,8 +25,8 @@ import numpy as np
 from mpi4py import MPI
 
 from course.internal.monitoring import Monitoring
-from grader.terms.facts import Error
 from grader.terms.watched_facts import Attempt, Case, Into, Kind
+from grader.watchers import imported
 
 RANKS = 5  # at most
 LARGE = 2**24  # bytes: more than MPI sends before a receiver is there
@@ -100,35 +98,11 @@ def attempt_case(function: Any, comm: MPI.Comm, case: Case, attempt: Attempt, mo
     attempt.ended = True
 
 
-def error_of(error: BaseException, program: str) -> Error:
-    """Return an error with the innermost line of the program."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == program]
-    line = lines[-1] if lines else getattr(error, "lineno", None)
-    return Error(type(error).__name__[:1000], str(error)[:2000], line, "")
-
-
 def meet(comm: MPI.Comm) -> None:
     """Wait for the other ranks, without keeping a core from those that still compute, as MPI's own waits do."""
     request = comm.Ibarrier()
     while not request.Test():
         time.sleep(PULSE)
-
-
-def load(program: str) -> Any:
-    """Return the function of a program.
-
-    Raises:
-        LookupError: the program has no such function.
-        Exception: the program fails.
-    """
-    spec = importlib.util.spec_from_file_location("allreduce", program)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    function = getattr(module, "allreduce", None)
-    if not callable(function):
-        raise LookupError("the file defines no function allreduce")
-    return function
 
 
 def main(program: str, folder: Path) -> None:
@@ -142,7 +116,7 @@ def main(program: str, folder: Path) -> None:
 
         attempt = Attempt(Case(RANKS, 0, "", "new"), world.rank)
         try:
-            function, monitoring = load(program), Monitoring()
+            (function,), monitoring = imported.functions(program, "allreduce"), Monitoring()
             members = [world.Split(0 if world.rank < ranks else MPI.UNDEFINED) for ranks in range(1, RANKS + 1)]
             for case in CASES:
                 if world.rank < case.ranks:
@@ -155,7 +129,7 @@ def main(program: str, folder: Path) -> None:
                     say(attempt)
             meet(world)
         except BaseException as error:  # also sys.exit()
-            attempt.error = error_of(error, program)
+            attempt.error = imported.error_of(error, program)
             say(attempt)
             with contextlib.suppress(Exception):
                 sys.stdout.flush()

@@ -20,7 +20,7 @@ seconds_ = st.floats(0, 100)
 @pytest.mark.parametrize(
     ("algorithm", "latencies", "tensors"),
     [
-        ("gather_broadcast", 14, 14),
+        ("gather_and_broadcast", 14, 14),
         ("tree", 6, 6),
         ("ring", 14, 14 / 8),
         ("recursive_doubling", 3, 3),

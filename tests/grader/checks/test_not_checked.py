@@ -12,6 +12,7 @@ from grader.checks import (
     launch_script,
     multi_worker,
     parameter_server,
+    prediction,
     production,
     scheduled,
 )
@@ -30,6 +31,7 @@ from tests.grader.checks.made_up_coordinator import COORDINATOR, chief, ended_ea
 from tests.grader.checks.made_up_evaluator import EVALUATOR, FAILED, NOTHING, WAITED, late
 from tests.grader.checks.made_up_horovod import ERROR, HOROVOD, ORDER, batch, epoch, first, fit, rank, runs, second
 from tests.grader.checks.made_up_hosts import ELASTIC, JOB, LAUNCH, of_ranks
+from tests.grader.checks.made_up_prediction import PREDICTION
 from tests.grader.checks.made_up_production import PRODUCTION, STEPS, of_epochs, of_rates
 from tests.grader.checks.made_up_staging import STAGING, disk
 from tests.grader.checks.made_up_workers import WORKERS, other
@@ -47,6 +49,7 @@ SUITES = {
     "scheduled": (JOB, scheduled.part.checks),
     "elastic": (ELASTIC, elastic.part.checks),
     "allreduce": (ALLREDUCE, allreduce.part.checks),
+    "prediction": (PREDICTION, prediction.part.checks),
 }
 every_suite = pytest.mark.parametrize(("made", "checks"), SUITES.values(), ids=SUITES)
 

@@ -15,11 +15,6 @@ from course import steps
 
 MACHINE = dict(os.environ)  # for tests that download
 
-# All tests run behind a proxy that does not answer: what is on this machine has to be reached without one.
-os.environ.update(dict.fromkeys(("http_proxy", "https_proxy", "grpc_proxy"), "http://127.0.0.1:9"))
-for exception in ("no_proxy", "NO_PROXY"):
-    os.environ.pop(exception, None)
-
 # The same examples in every run, however slow the machine is.
 settings.register_profile("course", derandomize=True, deadline=None, database=None)
 settings.load_profile("course")
@@ -27,6 +22,19 @@ settings.load_profile("course")
 TINY = {"depth": 4, "widen_factor": 1, "train_samples": 128, "test_samples": 64, "epochs": 2, "seed": 7}
 
 LONGEST = "test_judge.py", "test_classroom.py", "test_attacks.py", "test_run.py"  # slow tests, for several minutes each
+
+
+def pytest_configure(config):
+    """Have all tests run behind a proxy that does not answer: what is on this machine has to be reached without one.
+
+    Workers of xdist inherit the environment of their controller, which runs no tests: there, it stays as it is, or
+    MACHINE would have the proxy, too.
+    """
+    if config.getoption("numprocesses") and not hasattr(config, "workerinput"):
+        return
+    os.environ.update(dict.fromkeys(("http_proxy", "https_proxy", "grpc_proxy"), "http://127.0.0.1:9"))
+    for exception in ("no_proxy", "NO_PROXY"):
+        os.environ.pop(exception, None)
 
 
 def listen_to_interrupts():

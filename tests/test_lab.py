@@ -159,8 +159,10 @@ def set_up(page):
             page.keyboard.press("Shift+Enter")
         with contextlib.suppress(AssertionError):
             expect(page.locator(".jp-Notebook:visible .jp-mod-active")).to_contain_text("The idea", timeout=10_000)
+            shown = page.locator(".jp-Notebook:visible").get_by_role("link", name="fashion_mnist.py", exact=True).first
+            expect(shown).to_be_visible(timeout=30_000)  # in what the last one shows
             return
-    pytest.fail(f"The first cells did not begin to run, however often their keys were pressed ({TRIES} times).")
+    pytest.fail(f"The first cells did not run, however often their keys were pressed ({TRIES} times).")
 
 
 def open_page(page, url, name):

@@ -59,8 +59,8 @@ def predicted_throughput(
         ax.plot(ranks, [one * each for each in ranks], color=GREY, linestyle=":", label="perfect")
         ax.plot(ranks, list(line.values()), color=rank_colour(0), label="predicted")
         ax.plot(list(measured[rate]), list(measured[rate].values()), "o", color=rank_colour(1), label="measured")
-        if guesses.get(rate) is not None:
-            ax.plot(ranks[-1], guesses[rate], "X", color=rank_colour(2), markersize=9, label="your guess")
+        if (guess := guesses.get(rate)) is not None:
+            ax.plot(ranks[-1], guess, "X", color=rank_colour(2), markersize=9, label="your guess")
         ax.set(title=rate, xlabel="hosts", xticks=ranks, ylim=(0, None))
     axes[0].set_ylabel("images per second")
     axes[0].legend(frameon=False, fontsize=9)

@@ -135,7 +135,7 @@ def _compare(
             wrong.append((answer, right.returned.numbers[0]))
     if not wrong:
         return None
-    answer, right = wrong[0]
+    answer, seconds = wrong[0]
     case, returned = answer.case, answer.returned
     call = f"step_seconds ({_of(case)})"
     if found := _no_numbers(call, returned, 1):
@@ -143,7 +143,7 @@ def _compare(
     hint = next(
         (f"{mistake}." for mistake, formula in mistakes.items() if all(_is(formula, each) for each, _ in wrong)), ""
     )
-    return Finding(seen=f"{call} returns {_seconds(returned.numbers[0])}", expected=_seconds(right), hint=hint)
+    return Finding(seen=f"{call} returns {_seconds(returned.numbers[0])}", expected=_seconds(seconds), hint=hint)
 
 
 def _is(formula: Formula, answer: StepAnswer) -> bool:

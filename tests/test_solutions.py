@@ -125,7 +125,6 @@ def test_no_stray_file_is_among_the_solutions():
     ]
     known |= {SOLUTIONS / "hosts" / name for name in of_hosts}
     known |= {SOLUTIONS / "allreduce" / f"{name}.py" for name in ("algorithms", "compare", "show")}
-    known.add(SOLUTIONS / "scaling" / "training.py")
     known |= {SOLUTIONS / "hang" / f"{job}.py" for job in diagnosis.JOBS}
     assert {path for kind in ("py", "sh", "sbatch", "toml") for path in SOLUTIONS.glob(f"**/*.{kind}")} == known
 

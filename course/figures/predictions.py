@@ -47,16 +47,15 @@ def predicted_throughput(
     """Plot images per second over the number of hosts for several networks: guessed, predicted and measured.
 
     Args:
-        predicted: by network and by the number of hosts.
+        predicted: by network and by the number of hosts, from 1 on.
         measured: likewise.
         guesses: by network, for the largest number of hosts; None where there is none.
     """
     figure, axes = plots(len(predicted), height=3.2)
-    figure.set_size_inches(9.4, 3.2)
+    figure.set_size_inches(max(3.1 * len(predicted), 4.6), 3.2)
     for ax, (rate, line) in zip(axes, predicted.items(), strict=True):
         ranks = list(line)
-        one = line[ranks[0]] / ranks[0]
-        ax.plot(ranks, [one * each for each in ranks], color=GREY, linestyle=":", label="perfect")
+        ax.plot(ranks, [line[1] * each for each in ranks], color=GREY, linestyle=":", label="perfect")
         ax.plot(ranks, list(line.values()), color=rank_colour(0), label="predicted")
         ax.plot(list(measured[rate]), list(measured[rate].values()), "o", color=rank_colour(1), label="measured")
         if (guess := guesses.get(rate)) is not None:

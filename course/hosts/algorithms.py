@@ -26,8 +26,9 @@ OTHERS = SOLUTIONS / "allreduce" / "algorithms.py"
 NAMES = "gather_and_broadcast", "tree", "recursive_doubling"  # functions in OTHERS
 OPEN_MPI, HOROVOD = "Open MPI", "Horovod"
 LIBRARIES = OPEN_MPI, HOROVOD
+ALL = (*NAMES, "ring", OPEN_MPI)
 SECONDS = 0.6  # that are measured of each algorithm and size
-FEWEST, MOST = 2, 150  # allreduces that are measured, after one that is not
+FEWEST, MOST = 3, 150  # allreduces that are measured, after one that is not
 
 
 @dataclass(frozen=True)
@@ -57,28 +58,26 @@ def measure(
     sizes: Sequence[int],
     *,
     ranks: int | None = None,
+    chosen: Sequence[str] = ALL,
     ring: str | Path = RING,
-    others: bool = True,
-    horovod: bool = False,
+    options: Sequence[str] = (),
 ) -> list[Timing]:
     """Return what allreduces cost with one rank on each host of a cluster.
 
     Args:
         cluster: the hosts.
         sizes: of arrays of float32, in bytes; each a multiple of 4.
-        ranks: how many hosts have one, from the first one on: 2, 4 or 8; None: all.
-        ring: a file with the function allreduce.
-        others: whether to measure the other algorithms and Open MPI's own allreduce.
-        horovod: whether to measure Horovod's, whose import takes some seconds on each host.
+        ranks: how many hosts have one, from the first one on; None: all. Recursive doubling needs 2, 4 or 8.
+        chosen: the algorithms: of NAMES and LIBRARIES, and "ring". Horovod's import takes some seconds on each host.
+        ring: a file with the function allreduce, for "ring".
+        options: of mpirun.
 
     Raises:
         HostsError: the ranks failed, and the message has their output; or they did not end.
     """
-    chosen = [*NAMES, "ring", OPEN_MPI] if others else ["ring"]
-    chosen += [HOROVOD] if horovod else []
-    arguments = json.dumps({"sizes": list(sizes), "algorithms": chosen, "ring": str(Path(ring).resolve())})
+    arguments = json.dumps({"sizes": list(sizes), "algorithms": list(chosen), "ring": str(Path(ring).resolve())})
     program = [sys.executable, "-m", "course.hosts.algorithms", arguments]
-    printed = run(cluster, cluster.hosts[:ranks], program, what="The allreduces", options=OPTIONS)
+    printed = run(cluster, cluster.hosts[:ranks], program, what="The allreduces", options=[*OPTIONS, *options])
     found = next(line for line in printed.splitlines() if line.startswith("[{"))
     return [Timing(**each) for each in json.loads(found)]
 

@@ -7,6 +7,12 @@ from course.hosts.cluster import Cluster, HostsError
 from course.hosts.layout import DATA, PREFIX, Network
 
 LIMIT = 120  # seconds
+# Options of mpirun, with which Open MPI's own allreduce is a ring for all sizes and numbers of ranks.
+RING = [
+    *("--mca", "coll", "^han"),
+    *("--mca", "coll_tuned_use_dynamic_rules", "1"),
+    *("--mca", "coll_tuned_allreduce_algorithm", "4"),
+]
 
 
 def run(

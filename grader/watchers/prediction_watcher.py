@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from course.hosts import algorithms, step_time
+from course.hosts import step_time
 from course.hosts.cluster import Cluster
 from course.scaling import fit_alpha_beta, step_seconds
 from grader.terms.job import Result
@@ -23,7 +23,7 @@ from grader.watchers.prediction_process import Measured
 RATE = "150mbit"
 HOSTS = {"rate": RATE}
 PROCESS = str(Path(__file__).with_name("prediction_process.py"))
-SIZES = [4_000, 200_000, 1_000_000, 4_000_000]  # bytes of the allreduces, between two hosts
+SIZES = [40, 600_000, 1_000_000, 2_000_000]  # bytes of the allreduces
 RANKS, MEGABYTES, COMPUTE = 4, 4, 0.2  # of the step
 LATEST = 15  # seconds of a Clock for all calls of the functions
 LARGEST = 1_000_000  # bytes of facts
@@ -64,14 +64,14 @@ def watch(cluster: Cluster, situation: Situation, script: Path, clock: Path) -> 
 
 
 def measure(cluster: Cluster) -> Measured:
-    """Measure allreduces between two hosts, and then a step on all.
+    """Measure allreduces on three hosts, and then a step on all.
 
     Raises:
         HostsError: nothing could be measured.
     """
-    timings = algorithms.measure(cluster, SIZES, ranks=2, others=False)
+    timings = step_time.allreduces(cluster, SIZES)
     allreduces = [(each.size, each.ranks, each.seconds) for each in timings]
-    seconds = step_time.measure(cluster, RANKS, megabytes=MEGABYTES, compute=COMPUTE)
+    seconds = min(step_time.measure(cluster, RANKS, megabytes=MEGABYTES, compute=COMPUTE))
     alpha, beta = fit_alpha_beta(allreduces)
     step = StepCase(MEGABYTES * 1e6, RANKS, alpha, beta, COMPUTE, step_time.OVERLAP, "ring")
     return Measured(allreduces, step, seconds, step_seconds(*msgspec.structs.astuple(step)), RATE)

@@ -27,4 +27,4 @@ def test_messages_and_bytes_are_those_of_the_algorithms():
 
 def test_a_function_that_does_not_sum_is_refused():
     with hosts.up(2, slots=1) as cluster, pytest.raises(HostsError, match="ring does not return the sum"):
-        algorithms.measure(cluster, [1000], ring=get(21).starter, others=False)
+        algorithms.measure(cluster, [1000], chosen=["ring"], ring=get(21).starter)

@@ -254,8 +254,17 @@ STEPS = (
         "scaling/predict_starter.py",
         "scaling/predict.py",
         "predict.py",
-        "Nobody can say how fast a training will be on hosts that are not there yet",
+        "Before the hosts are there, it is not known how fast a training will be on them",
         90,
+    ),
+    Step(
+        23,
+        "Held to account",
+        "scaling/estimates_starter.toml",
+        "scaling/estimates.toml",
+        "estimates.toml",
+        "A model that agrees with your own eight hosts may still be wrong about 512 GPUs",
+        70,
     ),
     Step(
         101,

@@ -12,7 +12,7 @@ GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
 ENTRIES = dict(re.findall(r"^## (.+)\n\n((?:(?!## ).*\n?)+)", GLOSSARY, re.M))
 # What everyone knows who trains models with Keras, units, and names.
 KNOWN = {"AI", "API", "AUC", "CPU", "F1", "GB", "GPU", "L2", "MB", "MNIST", "NVIDIA", "OBS", "PATH", "PSR", "SGD", "S3"}
-KNOWN |= {"URL", "V3", "VGG"}
+KNOWN |= {"IDEFICS", "URL", "V3", "VGG"}
 EXPLAINED = [*ENTRIES, *(term for entry in ENTRIES.values() for term in re.findall(r"\*\*(.+?)\*\*", entry))]
 
 

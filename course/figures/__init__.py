@@ -29,7 +29,7 @@ from course.figures.measured import (
     weight_distance,
 )
 from course.figures.mirrored import one_process_or_many, side_by_side
-from course.figures.predictions import fitted_network, predicted_throughput, scaling_laws
+from course.figures.predictions import fitted_network, held_to_account, predicted_throughput, scaling_laws
 from course.figures.rates import accuracy_curves, learned, learning_curves, learning_rates, step_lengths
 from course.figures.restarts import loss_across_restart, restart, restart_costs
 from course.figures.scheduler import job_history, scheduler
@@ -56,6 +56,7 @@ __all__ = [
     "evaluated",
     "fitted_network",
     "four_engines",
+    "held_to_account",
     "hosts",
     "images",
     "images_per_second",

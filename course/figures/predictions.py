@@ -6,9 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from course.figures.style import GREY, plots, rank_colour
+from course.figures.style import GREY, PALE, plots, rank_colour
 from course.hosts.algorithms import Timing
 from course.scaling import allreduce_seconds, amdahl, gustafson, step_seconds
+from course.scaling.published import Comparison
 
 RANKS = tuple(2**power for power in range(11))  # of the laws
 SERIAL = 0.05  # likewise the share of the work that one rank does alone
@@ -97,4 +98,31 @@ def scaling_laws(gradient_bytes: float, alpha: float, beta: float, compute: floa
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.minorticks_off()
         ax.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def held_to_account(small: Sequence[Comparison], large: Sequence[Comparison]) -> Figure:
+    """Plot the error of each prediction over the number of GPUs, next to that of a prediction without communication.
+
+    Args:
+        small: runs that were used to fit.
+        large: runs that were predicted.
+    """
+    figure, axes = plots(2, height=3.6)
+    for ax, runs, title in zip(axes, (small, large), ("Fitted", "Predicted"), strict=True):
+        gpus = [each.figure.gpus for each in runs]
+        ax.axhspan(-10, 10, color=PALE)
+        ax.axhline(0, color=GREY, linewidth=0.8)
+        without = [100 * each.linear_error for each in runs]
+        ax.plot(gpus, without, "o", color=rank_colour(1), markerfacecolor="none", label="without communication")
+        ax.plot(gpus, [100 * each.error for each in runs], "o", color=rank_colour(0), label="with the model")
+        ax.set(title=f"{title}: {len(runs)} runs", xlabel="GPUs", xscale="log", ylim=(-25, 70))
+        ax.set_xticks(sorted(set(gpus)), labels=sorted(set(gpus)))
+        ax.minorticks_off()
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{percent:+g}%" if percent else "0%"))
+        for each in runs:
+            if each.linear_error > 0.7:
+                ax.annotate(f"{each.linear_error:+.0%}", (each.figure.gpus, 66), ha="center", fontsize=9, color=GREY)
+    axes[0].set_ylabel("too fast by")
+    axes[1].legend(frameon=False, fontsize=9)
     return figure

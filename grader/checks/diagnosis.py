@@ -10,20 +10,16 @@ import tomllib
 from typing import Any
 
 from course import steps
-from grader.checks.part import Part
-from grader.reading import form
+from grader.checks import answers
 from grader.reading.form import Form
 from grader.reading.parsing import Source
 from grader.terms.facts import NoFacts
-from grader.terms.findings import Finding, Untold, listed
-from grader.terms.report import Outcome
+from grader.terms.findings import Finding, listed
 from grader.terms.runs import Runs
 
 STEP = steps.get("6b")
 JOBS = ("job_1", "job_2", "job_3")
 COLLECTIVES = ("allreduce", "allgather", "broadcast", "alltoall", "reducescatter", "barrier")
-WHOLE = "The file is valid TOML"
-
 ASKED = {  # by field: what it is, as the lesson asks for it
     "rank": "the rank that the others wait for",
     "line": "the line of the program in which that rank is meanwhile",
@@ -49,19 +45,7 @@ HINTS = {
 }
 
 
-def _ended(runs: Runs[NoFacts], step: int, seconds: float, text: str) -> Outcome:
-    """Return the outcome for a file that could be read."""
-    return Outcome(WHOLE, step, "passed", 0, 0, "Correct.", "", None)
-
-
-part = Part(
-    STEP.script,
-    NoFacts,
-    read=form.read,
-    ended=_ended,
-    whole=WHOLE,
-    not_run=Untold(seen="the file is not valid").message,
-)
+part = answers.part_of(STEP.script)
 
 
 @functools.cache
@@ -129,21 +113,16 @@ def _wrong(job: str, name: str, value: Any) -> str | None:
 
 def _judge(job: str, name: str, form: Form) -> Finding | None:
     """Compare one answer with the solution's."""
-    table, wanted = form.table(job), ASKED[name]
-    if table is None:
-        other = form.other_table(JOBS)
-        has = f", and has [{other[0]}]" if other else ""
-        line = other[1] if other else len(form.text.splitlines())
-        return Finding(
-            seen=f"The file has no table [{job}]{has}", expected=f"[{job}], with {listed(list(ASKED))}", line=line
-        )
-    line = form.line_in(job, name)
-    value = table.get(name, "")
-    if value in ("", []):
-        return Finding(seen=f"[{job}] has no {name} yet", expected=wanted, line=line)
+    if missing := answers.missing(form, job, name, ASKED[name], tables=JOBS, fields=list(ASKED)):
+        return missing
+    value = form.tables[job][name]
     shown = f'"{value}"' if isinstance(value, str) else str(value)
     wrong = _wrong(job, name, value)
-    return Finding(seen=f"[{job}] {name} = {shown[:60]} {wrong}", expected=wanted, line=line) if wrong else None
+    return (
+        Finding(seen=f"[{job}] {name} = {shown[:60]} {wrong}", expected=ASKED[name], line=form.line_in(job, name))
+        if wrong
+        else None
+    )
 
 
 def _add(job: str, name: str) -> None:

@@ -35,7 +35,7 @@ class Form(Source):
 
     def other_table(self, names: tuple[str, ...]) -> tuple[str, int | None] | None:
         """Return the first table that has none of these names, with its line; None if all have one."""
-        other = next((name for name in self.tables if name not in names), None)
+        other = next((name for name in self.tables if self.table(name) is not None and name not in names), None)
         return (other, self.line_in(other, "")) if other is not None else None
 
 

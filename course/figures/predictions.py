@@ -117,7 +117,7 @@ def held_to_account(small: Sequence[Comparison], large: Sequence[Comparison]) ->
         ax.plot(gpus, without, "o", color=rank_colour(1), markerfacecolor="none", label="without communication")
         ax.plot(gpus, [100 * each.error for each in runs], "o", color=rank_colour(0), label="with the model")
         ax.set(title=f"{title}: {len(runs)} runs", xlabel="GPUs", xscale="log", ylim=(-25, 70))
-        ax.set_xticks(sorted(set(gpus)), labels=sorted(set(gpus)))
+        ax.set_xticks(sorted(set(gpus)), labels=[str(number) for number in sorted(set(gpus))])
         ax.minorticks_off()
         ax.yaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{percent:+g}%" if percent else "0%"))
         for each in runs:

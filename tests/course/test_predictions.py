@@ -4,6 +4,7 @@ import pytest
 
 from course import figures, scaling
 from course.hosts.algorithms import OPEN_MPI, Timing
+from course.scaling import published
 
 ALPHA, BETA = 1e-4, 1e-7
 
@@ -31,3 +32,13 @@ def test_strong_scaling_is_never_more_efficient_than_weak_scaling():
     assert all(few <= many for few, many in zip(strong, weak, strict=True)) and strong[-1] < 0.1 < weak[-1]
     perfect, gustafson, amdahl = (line.get_ydata()[-1] for line in right.lines)
     assert amdahl < 20 < gustafson < perfect
+
+
+def test_predictions_stand_next_to_those_without_communication():
+    small, large = (
+        published.compare(runs, published.fitted()) for runs in (published.small_runs(), published.large_runs())
+    )
+    for ax, runs in zip(figures.held_to_account(small, large).axes, (small, large), strict=True):
+        without, with_the_model = ax.lines[1:]
+        assert len(without.get_xdata()) == len(with_the_model.get_xdata()) == len(runs)
+        assert ax.get_title().endswith(f"{len(runs)} runs")

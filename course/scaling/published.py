@@ -211,7 +211,10 @@ def table(comparisons: Iterable[Comparison]) -> str:
 
 
 def _short(source: str) -> str:
-    return source.removeprefix("https://").removeprefix("github.com/")[:48]
+    """Return a source that fits a line: of a page on GitHub, the repository."""
+    address = source.removeprefix("https://")
+    repository = address.removeprefix("github.com/")
+    return address if repository == address else "/".join(repository.split("/")[:2])
 
 
 def main() -> None:

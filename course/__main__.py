@@ -1,4 +1,4 @@
-"""The course's command line: python -m course run | lab | cluster | hosts | predict | data | new-step."""
+"""The course's command line: python -m course run | lab | watch | cluster | hosts | predict | ..."""
 
 import logging
 import os
@@ -180,6 +180,20 @@ class _Rate(click.ParamType):
             return layout.bits_per_second(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+@main.command()
+@click.option("--step", "chosen", type=steps.number, required=True, help="The step, such as 3, 6b or capstone_1.")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def watch(chosen: int, file: Path | None) -> None:
+    """Check your file of a step whenever it is saved. FILE is another one than in the step's folder."""
+    step = steps.get(chosen)
+    if not step.has_exercise:
+        raise click.UsageError(f"{step.label.capitalize()} has no exercise.")
+    own = file or steps.NOTEBOOKS / step.name / step.script
+    if file is None:
+        exercise.start(chosen, own.parent)  # the starter, if there is no file yet
+    os.execv(sys.executable, [sys.executable, "-m", "grader", "watch", "--step", str(chosen), str(own)])
 
 
 @main.command("predict")

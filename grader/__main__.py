@@ -1,9 +1,9 @@
-"""The judge's command line: python -m grader check for a script, python -m grader batch for all below a folder."""
+"""The judge's command line: python -m grader check, watch or batch."""
 
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import click
@@ -86,6 +86,17 @@ def _judge(number: int, file: str, console: Console) -> Report:
                 f"{namespaces.PERMIT}"
             )
         return judge(file, number, pool, figure=False)
+
+
+@main.command("watch")
+@click.option("--step", "number", type=steps.number, required=True, help="The step, such as 3 or capstone_1.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def watch_file(number: int, file: Path) -> None:
+    """Check FILE whenever it is saved, until Ctrl-C is pressed."""
+    from grader import watch
+
+    with suppress(KeyboardInterrupt):
+        watch.run(number, file, Console(highlight=False))
 
 
 @main.command()

@@ -22,7 +22,7 @@ from course.hosts.cluster import Cluster
 from course.hosts.ranks import RING, run
 
 LAYERS = 8
-# The backward pass is two thirds of the computation, and the gradients of its first layer are there after an eighth.
+# The backward pass is two thirds of the computation, and its first gradients, of the last layer, take an eighth of it.
 OVERLAP = 2 / 3 * (1 - 1 / LAYERS)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 IMAGENET = 1_281_167  # training images, ILSVRC 2012
-FUSION_BYTES = 64 * 2**20  # Horovod's default buffer until 0.19, as in all figures in data/; 128 MiB since then
+FUSION_BYTES = 64 * 2**20  # Horovod's default buffer until 0.20, as in all figures in data/; 128 MiB since 0.21
 
 _TENSORFLOW = (
     "https://github.com/tensorflow/tensorflow/blob/5984ffefd320c5d71b801ee06079a51b91ea42c0/"

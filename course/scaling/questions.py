@@ -6,11 +6,13 @@ prints the questions of seed 7.
 """
 
 import random
+import re
 import sys
 import tomllib
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 from course.scaling.allreduce import allreduce_seconds
 from course.scaling.models import IMAGENET, MODELS, Model
@@ -116,6 +118,13 @@ def _training(chance: random.Random) -> _Training:
     return _Training(MODELS[model], chance.choice((10, 25)), chance.choice((2, 4)))
 
 
+def _exposed(chance: random.Random, training: _Training, gpus: int) -> _Training:
+    """Return a training in which some communication is exposed: otherwise, an answer would not depend on overlap."""
+    while training.step(gpus) * training.rate < 1.05 * BATCH:
+        training = _training(chance)
+    return training
+
+
 def _allreduce(chance: random.Random, training: _Training) -> Question:
     gpus = chance.choice((8, 16, 32))
     milliseconds = 1000 * training.communication(gpus)
@@ -135,6 +144,7 @@ def _allreduce(chance: random.Random, training: _Training) -> Question:
 
 def _efficiency(chance: random.Random, training: _Training) -> Question:
     gpus = chance.choice((8, 16, 32))
+    training = _exposed(chance, training, gpus)
     compute, communication, step = BATCH / training.rate, training.communication(gpus), training.step(gpus)
     return Question(
         "efficiency",
@@ -155,7 +165,8 @@ def _batch(chance: random.Random, training: _Training) -> Question:
     needed = training.communication(gpus) / OVERLAP * training.rate
     return Question(
         "batch",
-        f"{training.overlapped} From how many images per GPU and step on is all communication hidden, on {gpus} hosts?",
+        f"{training.overlapped} From how many images per GPU and step on is all communication hidden, on "
+        f"{gpus} hosts? The images per second do not depend on the batch.",
         "images",
         float(ceil(needed)),
         f"The communication takes {1000 * training.communication(gpus):.0f} ms, and the computation has to take twice "
@@ -170,12 +181,12 @@ def _gpus(chance: random.Random, training: _Training) -> Question:
     linear = next(gpus for gpus in GPUS if training.hours(1) / gpus <= hours)
     return Question(
         "gpus",
-        f"{training.overlapped} {training.whole}, have to be done within {hours:g} hours. Which number of GPUs is the "
-        "cheapest, of 1, 2, 4, 8, …?",
+        f"{training.overlapped} {training.whole}, have to be done within {hours:g} hours. Each GPU costs the same "
+        "per hour. Of 1, 2, 4, 8, … GPUs, which number is fast enough and costs the least? Of several, the smallest.",
         "GPUs",
         float(right),
-        "More GPUs are faster, and each of them is less efficient, so they cost more together. The smallest number "
-        f"that is fast enough is the cheapest: {right} take {training.hours(right):.2f} hours.",
+        "More GPUs are never more efficient, so a larger number never costs less. The smallest number that is fast "
+        f"enough is the answer: {right} take {training.hours(right):.2f} hours.",
         {} if linear == right else {"That would be enough without communication": float(linear)},
         exact=True,
     )
@@ -203,6 +214,7 @@ def _limit(chance: random.Random, training: _Training) -> Question:
 
 def _energy(chance: random.Random, training: _Training) -> Question:
     gpus, watts, per_hour = chance.choice((16, 32)), chance.choice((300, 400, 700)), chance.choice((1.5, 2.0, 3.0))
+    training = _exposed(chance, training, gpus)
     hours = training.hours(gpus)
     kwh = energy_kwh(gpus, hours, watts)
     alone = energy_kwh(1, training.hours(1), watts)
@@ -216,6 +228,12 @@ def _energy(chance: random.Random, training: _Training) -> Question:
         f"they cost ${price(gpus, hours, per_hour):,.0f}.",
         {"That is the energy of one GPU of them": kwh / gpus, "That is what one GPU alone would use": alone},
     )
+
+
+def number_of(value: Any) -> float | None:
+    """Return the number that an answer names, such as 26.3, "26.3 %" or "1,100"; None if it names none."""
+    found = re.match(r"\s*(-?(?:\d{1,3}(?:,\d{3})+|[\d_]*\d)(?:\.\d+)?(?:e[+-]?\d+)?)(?![\d,.])", str(value).lower())
+    return None if found is None or isinstance(value, bool) else float(re.sub(r"[_,]", "", found[1]))
 
 
 def show(seed: int) -> None:
@@ -236,10 +254,10 @@ def show_ways(path: str | Path) -> None:
     file = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     answers, right = file.get("answers", {}), 0
     for question in draw(file.get("seed", 1)):
-        number = answers.get(question.name)
-        if isinstance(number, int | float) and question.accepts(number):
+        number = number_of(answers.get(question.name))
+        if number is not None and question.accepts(number):
             right += 1
-            print(f"{question.name} = {number} {question.unit}\n   {question.way}\n")
+            print(f"{question.name} = {number:g} {question.unit}\n   {question.way}\n")
     print(f"{right} of 6 answers are right.")
 
 

@@ -3,9 +3,6 @@
 The file is not run. Its numbers are compared with those of course.scaling.questions for the seed that it names.
 """
 
-import re
-from typing import Any
-
 from course import steps
 from course.scaling import questions
 from course.scaling.questions import Question
@@ -40,14 +37,6 @@ POINTS = {"gpus": 2, "limit": 2, "efficiency": 2, "energy": 2}  # the others hav
 part = answers.part_of(STEP.script)
 
 
-def number_of(value: Any) -> float | None:
-    """Return the number that an answer names, such as 26.3, "26.3 %" or "1,100"; None if it names none."""
-    found = re.match(r"\s*(-?\d[\d_, ]*(?:\.\d+)?(?:e[+-]?\d+)?)", str(value).lower())
-    if not found or isinstance(value, bool):
-        return None
-    return float(re.sub(r"[_, ]", "", found[1]))
-
-
 def seed_of(form: Form) -> int | None:
     """Return the seed that the file names, SEED where it names none, and None where it is no seed."""
     seed = form.tables.get("seed", SEED)
@@ -59,16 +48,18 @@ def _judge(name: str, form: Form) -> Finding | None:
     wanted, _ = ASKED[name]
     seed = seed_of(form)
     if seed is None:
-        return Finding(seen="The seed is no seed", expected=f"a whole number from 0 on, below {LARGEST:,}")
+        return Finding(
+            seen=f"seed = {form.tables['seed']!r} is not valid", expected=f"a whole number from 0 on, below {LARGEST:,}"
+        )
     if missing := answers.missing(form, TABLE, name, wanted, tables=[TABLE], fields=list(ASKED)):
         return missing
     question = next(each for each in questions.draw(seed) if each.name == name)
     value = form.tables[TABLE][name]
-    number = number_of(value)
+    number = questions.number_of(value)
     seen = f"[{TABLE}] {name} = {str(value)[:60]}"
     line = form.line_in(TABLE, name)
     if number is None:
-        return Finding(seen=f"{seen} is not a number", expected=f"{wanted}, in {question.unit}", line=line)
+        return Finding(seen=f"{seen} is not a number", expected=f"a number such as 26.3, in {question.unit}", line=line)
     if question.accepts(number):
         return None
     hint = question.mistake(number) or _factor(number, question)

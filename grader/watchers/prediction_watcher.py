@@ -23,7 +23,7 @@ from grader.watchers.prediction_process import Measured
 RATE = "150mbit"
 HOSTS = {"rate": RATE}
 PROCESS = str(Path(__file__).with_name("prediction_process.py"))
-SIZES = [40, 600_000, 1_000_000, 2_000_000]  # bytes of the allreduces
+SIZES = [40, 1_000_000, 2_000_000]  # bytes of the allreduces
 RANKS, MEGABYTES, COMPUTE = 4, 4, 0.2  # of the step
 LATEST = 15  # seconds of a Clock for all calls of the functions
 LARGEST = 1_000_000  # bytes of facts

@@ -3,6 +3,7 @@
 import re
 import tomllib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,3 +63,21 @@ def test_a_way_is_shown_for_each_right_answer_only(capsys):
     assert capsys.readouterr().out.endswith("6 of 6 answers are right.\n")
     questions.show_ways(STEP.starter)
     assert capsys.readouterr().out == "0 of 6 answers are right.\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (26.3, 26.3),
+        ("26.3 %", 26.3),
+        ("1,100", 1100),
+        ("1_100.5", 1100.5),
+        ("2e3 kWh", 2000),
+        ("26,3", None),
+        ("12,345.6 ms", 12345.6),
+        (True, None),
+        ("no", None),
+    ],
+)
+def test_a_number_is_read(value, number):
+    assert questions.number_of(value) == number

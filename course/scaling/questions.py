@@ -102,7 +102,7 @@ class _Training:
 
     @property
     def whole(self) -> str:
-        """Describe how long it goes on."""
+        """Describe its length."""
         return f"{self.model.epochs} epochs of ImageNet, {IMAGENET:,} images"
 
 

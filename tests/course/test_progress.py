@@ -20,6 +20,7 @@ def test_the_readme_lists_the_steps_in_their_order_and_says_how_long_the_parts_t
     times = [progress.hours(of_part).removesuffix(" hours") for _, of_part in steps.by_part()]
     total = progress.hours(STEPS)
     assert f"some {total}: {', '.join(times[:-1])} and {times[-1]} for the" in " ".join(README.split())
+    assert f"Plan some {total}" in (ROOT / "website" / "front.md").read_text()
 
 
 def test_the_map_is_one_table_of_all_steps_in_their_order_with_their_parts_and_times(tmp_path):

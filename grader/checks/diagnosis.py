@@ -10,7 +10,7 @@ import tomllib
 from typing import Any
 
 from course import steps
-from grader.checks import answers
+from grader.checks import answer_file
 from grader.reading.form import Form
 from grader.reading.parsing import Source
 from grader.terms.facts import NoFacts
@@ -45,7 +45,7 @@ HINTS = {
 }
 
 
-part = answers.part_of(STEP.script)
+part = answer_file.part_of(STEP.script)
 
 
 @functools.cache
@@ -113,7 +113,7 @@ def _wrong(job: str, name: str, value: Any) -> str | None:
 
 def _judge(job: str, name: str, form: Form) -> Finding | None:
     """Compare one answer with the solution's."""
-    if missing := answers.missing(form, job, name, ASKED[name], tables=JOBS, fields=list(ASKED)):
+    if missing := answer_file.missing(form, job, name, ASKED[name], tables=JOBS, fields=list(ASKED)):
         return missing
     value = form.tables[job][name]
     shown = f'"{value}"' if isinstance(value, str) else str(value)

@@ -6,7 +6,7 @@ The file is not run. Its numbers are compared with those of course.scaling.quest
 from course import steps
 from course.scaling import questions
 from course.scaling.questions import Question
-from grader.checks import answers
+from grader.checks import answer_file
 from grader.reading.form import Form
 from grader.reading.parsing import Source
 from grader.terms.facts import NoFacts
@@ -34,7 +34,7 @@ ASKED = {  # by field: what it is, as the lesson asks for it, and what to try
 }
 POINTS = {"gpus": 2, "limit": 2, "efficiency": 2, "energy": 2}  # the others have 1
 
-part = answers.part_of(STEP.script)
+part = answer_file.part_of(STEP.script)
 
 
 def seed_of(form: Form) -> int | None:
@@ -51,7 +51,7 @@ def _judge(name: str, form: Form) -> Finding | None:
         return Finding(
             seen=f"seed = {form.tables['seed']!r} is not valid", expected=f"a whole number from 0 on, below {LARGEST:,}"
         )
-    if missing := answers.missing(form, TABLE, name, wanted, tables=[TABLE], fields=list(ASKED)):
+    if missing := answer_file.missing(form, TABLE, name, wanted, tables=[TABLE], fields=list(ASKED)):
         return missing
     question = next(each for each in questions.draw(seed) if each.name == name)
     value = form.tables[TABLE][name]

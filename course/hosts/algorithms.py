@@ -77,9 +77,8 @@ def measure(
     """
     arguments = json.dumps({"sizes": list(sizes), "algorithms": list(chosen), "ring": str(Path(ring).resolve())})
     program = [sys.executable, "-m", "course.hosts.algorithms", arguments]
-    printed = run(cluster, cluster.hosts[:ranks], program, what="The allreduces", options=[*OPTIONS, *options])
-    found = next(line for line in printed.splitlines() if line.startswith("[{"))
-    return [Timing(**each) for each in json.loads(found)]
+    found = run(cluster, cluster.hosts[:ranks], program, what="The allreduces", options=[*OPTIONS, *options])
+    return [Timing(**each) for each in found]
 
 
 def load(path: str | Path) -> Any:

@@ -1,7 +1,9 @@
 """Run a program with one rank on each of some hosts, over one network."""
 
+import json
 import subprocess
 from collections.abc import Sequence
+from typing import Any
 
 from course.hosts.cluster import Cluster, HostsError
 from course.hosts.layout import DATA, PREFIX, Network
@@ -23,8 +25,8 @@ def run(
     what: str,
     network: Network = DATA,
     options: Sequence[str] = (),
-) -> str:
-    """Run a program on the ranks, and return what they print.
+) -> Any:
+    """Run a program on the ranks, and return what one of them prints as JSON, on a line of its own.
 
     Args:
         cluster: the hosts.
@@ -35,7 +37,7 @@ def run(
         options: of mpirun.
 
     Raises:
-        HostsError: the ranks failed, and the message has their output; or they did not end.
+        HostsError: the ranks failed or printed no such line, and the message has their output; or they did not end.
     """
     command = ["mpirun", "--host", ",".join(hosts), "--map-by", "ppr:1:node", *options]
     command += ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", f"{network.address(0)}/{PREFIX}", *program]
@@ -43,6 +45,7 @@ def run(
         done = cluster.run(command, timeout=LIMIT, say=lambda line: None)
     except subprocess.TimeoutExpired:
         raise HostsError(f"{what} over the {network.name} network did not end within {LIMIT} s.") from None
-    if done.returncode:
+    found = [line for line in done.stdout.splitlines() if line.startswith(("{", "[{"))]
+    if done.returncode or len(found) != 1:
         raise HostsError(f"{what} over the {network.name} network could not be measured:\n{done.stdout}")
-    return done.stdout
+    return json.loads(found[0])

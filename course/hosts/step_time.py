@@ -54,9 +54,7 @@ def measure(
     """
     settings = {"megabytes": megabytes, "compute": compute, "overlap": overlap, "spread": spread, "steps": steps}
     program = [sys.executable, "-m", "course.hosts.step_time", json.dumps(settings)]
-    printed = run(cluster, cluster.hosts[:ranks], program, what="The training", options=RING)
-    found = next(line for line in printed.splitlines() if line.startswith("{"))
-    return list(json.loads(found)["seconds"])
+    return list(run(cluster, cluster.hosts[:ranks], program, what="The training", options=RING)["seconds"])
 
 
 def allreduces(cluster: Cluster, sizes: Sequence[int], ranks: int = 3) -> list[Timing]:

@@ -29,11 +29,15 @@ def _message(case: StepCase, share: float = 1.0) -> float:
     return case.alpha + share * case.gradient_bytes * case.beta
 
 
+def _ring_seconds(case: StepCase) -> float:
+    return 2 * (case.ranks - 1) * _message(case, 1 / case.ranks)
+
+
 # Mistakes that are recognised by what they return.
 RING: Mapping[str, Formula] = {
     "Only one of the two halves is counted": lambda case: (case.ranks - 1) * _message(case, 1 / case.ranks),
     "That is N messages per half, in place of N - 1": lambda case: 2 * case.ranks * _message(case, 1 / case.ranks),
-    "In each message is the whole array": lambda case: 2 * (case.ranks - 1) * _message(case),
+    "Each message carries the whole array": lambda case: 2 * (case.ranks - 1) * _message(case),
     "The latency counts once, and not for each message": lambda case: (
         case.alpha + 2 * (case.ranks - 1) / case.ranks * case.gradient_bytes * case.beta
     ),
@@ -42,15 +46,11 @@ RING: Mapping[str, Formula] = {
     ),
 }
 LEVELS: Mapping[str, Formula] = {
-    "That is the time of a ring": lambda case: 2 * (case.ranks - 1) * _message(case, 1 / case.ranks),
+    "That is the time of a ring": _ring_seconds,
     "That is the time of recursive doubling": lambda case: (case.ranks - 1).bit_length() * _message(case),
     "That is the time of a tree": lambda case: 2 * (case.ranks - 1).bit_length() * _message(case),
     "Only the way to rank 0 is counted": lambda case: (case.ranks - 1) * _message(case),
 }
-
-
-def _ring_seconds(case: StepCase) -> float:
-    return 2 * (case.ranks - 1) * _message(case, 1 / case.ranks)
 
 
 OVERLAP: Mapping[str, Formula] = {

@@ -28,3 +28,10 @@ def test_messages_and_bytes_are_those_of_the_algorithms():
 def test_a_function_that_does_not_sum_is_refused():
     with hosts.up(2, slots=1) as cluster, pytest.raises(HostsError, match="ring does not return the sum"):
         algorithms.measure(cluster, [1000], chosen=["ring"], ring=get(21).starter)
+
+
+def test_ranks_that_end_without_a_result_are_an_error(tmp_path):
+    program = tmp_path / "allreduce.py"
+    program.write_text("raise SystemExit(0)\n")
+    with hosts.up(2, slots=1) as cluster, pytest.raises(HostsError, match="could not be measured"):
+        algorithms.measure(cluster, [1000], chosen=["ring"], ring=program)

@@ -35,7 +35,7 @@ def test_a_wrong_file_fails_where_it_is_wrong(row, tmp_path):
     ("name", "hint"),
     [
         ("one half of the ring", "Only one of the two halves"),
-        ("the whole array in each message of the ring", "the whole array"),
+        ("the whole array in each message of the ring", "carries the whole array"),
         ("the latency once", "The latency counts once"),
         ("bits in place of bytes", "as bits"),
         ("all algorithms are rings", "the time of a ring"),

@@ -1,6 +1,6 @@
 """What watchers see of scripts for several hosts, from outside: one definition for the writer and the judge."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -191,3 +191,12 @@ class PredictionFacts(Struct, forbid_unknown_fields=True):
     fits: list[FitAnswer] = []
     network: NetworkAnswer | None = None
     error: Error | None = None
+
+
+# --- What a watcher sees of the job of a hunt -------------------------------------------------------------------------
+
+
+class HuntFacts(Struct, forbid_unknown_fields=True):
+    """What the job of a case did: see grader.watchers.hunt_watcher."""
+
+    result: dict[str, Any] = {}  # that its program printed

@@ -27,8 +27,9 @@ def main(job_file: Path, clock: Path) -> None:
     watcher = importlib.import_module(f"grader.watchers.{job.watcher}")
     situation = watcher.SITUATIONS[job.situation]
     slots = situation.slots
+    options = situation.hosts if hasattr(situation, "hosts") else watcher.HOSTS
     try:
-        with hosts.up(list(slots), slots=list(slots.values()), **watcher.HOSTS) as cluster:
+        with hosts.up(list(slots), slots=list(slots.values()), **options) as cluster:
             seen = watcher.watch(cluster, situation, job_file.with_name(job.name), clock)
     except HostsError as error:
         sys.exit(str(error))

@@ -1,0 +1,1 @@
+"""The bug hunt: broken jobs as tickets, and a learner's files and progress. grader.hunt judges what they hand in."""

@@ -1,0 +1,77 @@
+"""Compare a learner's diagnosis.toml with the case: who, where and why, each by itself."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from course.hunt.cases import NOBODY, Case
+from grader.checks.diagnosis import line_of
+from grader.reading import form, parsing
+from grader.terms.findings import listed
+from grader.terms.report import Outcome, OutcomeStatus
+
+NEAR = 1  # lines from one with the fault: a statement may have several lines
+POINTS = {"who": 1, "line": 2, "cause": 2}
+
+
+def judge(path: Path, case: Case) -> list[Outcome]:
+    """Return an Outcome for each field of a diagnosis.
+
+    Raises:
+        UnreadableError, NoScriptError: see grader.reading.parsing.
+    """
+    answers = form.read(parsing.load(path))
+    return [_outcome(name, answers.tables, case) for name in POINTS]
+
+
+def _outcome(name: str, answers: Mapping[str, Any], case: Case) -> Outcome:
+    """Return the Outcome for one field."""
+    value = answers.get(name, "")
+    if value == "":
+        return _told(name, "failed", f"The diagnosis has no {name} yet.")
+    judges = {"who": _who, "line": _line, "cause": _cause}
+    right, message = judges[name](value, case)
+    return _told(name, "passed" if right else "failed", message)
+
+
+def _told(name: str, status: OutcomeStatus, message: str) -> Outcome:
+    points = POINTS[name] if status == "passed" else 0
+    return Outcome(f"Diagnosis: {name}", 0, status, points, POINTS[name], message, "", None)
+
+
+def _who(value: Any, case: Case) -> tuple[bool, str]:
+    right = _plain(value) in map(_plain, case.diagnosis.who)
+    return right, "Correct." if right else f"The fault is not on {str(value)[:60]}."
+
+
+def _plain(value: object) -> str:
+    """Return a name as it is compared: "Rank 1" and 1 are rank1, and "all ranks" is all."""
+    text = re.sub(r"[^a-z0-9]", "", str(value).lower())
+    text = re.sub(r"^(?:the|on|only)(?=\w)", "", text)
+    if re.fullmatch(r"(?:all|every|each)(?:of)?(?:the)?(?:rank|worker|host|process|node|task)?(?:s|es)?", text):
+        return "all"
+    return f"rank{text}" if text.isdecimal() else text
+
+
+def _line(value: Any, case: Case) -> tuple[bool, str]:
+    lines = case.lines
+    if _plain(value) == NOBODY:
+        return not lines, "Correct." if not lines else "Something is wrong in the file."
+    number = line_of(value)
+    if number is None:
+        return False, f"{str(value)[:60]} is no line."
+    last = len(case.broken.splitlines())
+    if not 1 <= number <= last:
+        return False, f"{case.script} has lines 1 to {last}."
+    if any(abs(number - line) <= NEAR for line in lines):
+        return True, "Correct."
+    return False, f"The fault is not in line {number} of the file as you got it."
+
+
+def _cause(value: Any, case: Case) -> tuple[bool, str]:
+    cause = case.causes.get(str(value).strip().lower())
+    if cause is None:
+        return False, f"{str(value)[:60]} is none of {listed(list(case.causes))}."
+    right = cause is case.causes[case.diagnosis.cause]
+    return right, f"{'Correct.' if right else 'Not this one.'} {cause.because}"

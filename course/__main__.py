@@ -1,4 +1,4 @@
-"""The course's command line: python -m course run | lab | watch | cluster | hosts | predict | ..."""
+"""The course's command line: python -m course run | lab | watch | hunt | cluster | hosts | ..."""
 
 import logging
 import os
@@ -183,17 +183,29 @@ class _Rate(click.ParamType):
 
 
 @main.command()
-@click.option("--step", "chosen", type=steps.number, required=True, help="The step, such as 3, 6b or capstone_1.")
+@click.option("--step", "chosen", type=steps.number, help="The step, such as 3, 6b or capstone_1.")
+@click.option("--hunt", "hunted", type=int, help="Or the number of a hunt, whose files are checked.")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def watch(chosen: int, file: Path | None) -> None:
+def watch(chosen: int | None, hunted: int | None, file: Path | None) -> None:
     """Check your file of a step whenever it is saved. FILE is another one than in the step's folder."""
-    step = steps.get(chosen)
+    if (chosen is None) == (hunted is None):
+        raise click.UsageError("Give --step or --hunt.")
+    if hunted is not None:
+        os.execv(sys.executable, [sys.executable, "-m", "grader", "hunt", "watch", str(hunted)])
+    step = steps.get(chosen or 0)
     if not step.has_exercise:
         raise click.UsageError(f"{step.label.capitalize()} has no exercise.")
     own = file or steps.NOTEBOOKS / step.name / step.script
     if file is None:
-        exercise.start(chosen, own.parent)  # the starter, if there is no file yet
-    os.execv(sys.executable, [sys.executable, "-m", "grader", "watch", "--step", str(chosen), str(own)])
+        exercise.start(step.number, own.parent)  # the starter, if there is no file yet
+    os.execv(sys.executable, [sys.executable, "-m", "grader", "watch", "--step", str(step.number), str(own)])
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1)
+def hunt(arguments: tuple[str, ...]) -> None:
+    """Diagnose broken jobs, and mend them: hunt list, start, run, check, hint and reset."""
+    os.execv(sys.executable, [sys.executable, "-m", "grader", "hunt", *arguments])
 
 
 @main.command("predict")

@@ -13,6 +13,7 @@ from rich.progress import Progress
 from course import steps
 from course.internal import namespaces
 from grader.checks import ending
+from grader.hunt.commands import hunt
 from grader.report import github, head, junit, markdown, text
 from grader.runner.pool import Pool
 from grader.sandbox import policy
@@ -96,7 +97,7 @@ def watch_file(number: int, file: Path) -> None:
     from grader import watch
 
     with suppress(KeyboardInterrupt):
-        watch.run(number, file, Console(highlight=False))
+        watch.run(watch.of_step(number, file), Console(highlight=False), file)
 
 
 @main.command()
@@ -135,6 +136,8 @@ def batch(number: int, jobs: int, directory: Path) -> None:
             click.echo(judgement.result().to_json())
             progress.advance(task)
 
+
+main.add_command(hunt)
 
 if __name__ == "__main__":
     main()

@@ -25,14 +25,15 @@ from grader.terms.report import Published, Report
 
 
 @functools.cache
-def _pool() -> Pool:
-    pool = Pool()  # which begins to import TensorFlow
-    atexit.register(pool.__exit__)
+def pool() -> Pool:
+    """Return this process's pool, made at the first call."""
+    made = Pool()  # which begins to import TensorFlow
+    atexit.register(made.__exit__)
     why_not = policy.available()
     if why_not:
-        pool.sandboxed = False
+        made.sandboxed = False
         print(f"No sandbox can be made here ({why_not}): your script runs unprotected. {namespaces.PERMIT}")
-    return pool.__enter__()
+    return made.__enter__()
 
 
 @dataclass
@@ -68,7 +69,7 @@ def check(step: int | str, script: str = "fashion_mnist.py") -> Checked:
         def begins(cluster: str) -> None:
             waiting.what = f"your script is running ({cluster})"
 
-        checked = Checked(**vars(judge(script, number, _pool(), begins=begins)), head=before)
+        checked = Checked(**vars(judge(script, number, pool(), begins=begins)), head=before)
     own = progress.keep_own(number, checked.status, checked.score, checked.max_score, Path(script))
     if own and checked.status == "passed" and steps.get(number).is_capstone:
         _keep(checked)

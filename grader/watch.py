@@ -1,6 +1,7 @@
 """Check a learner's file whenever it is saved, and show the report in the terminal.
 
     python -m course watch --step 4
+    python -m course watch --hunt 7
 
 A file that is saved during a check is checked anew at once: the report on an older text is of no use.
 """
@@ -9,7 +10,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Self
@@ -19,12 +20,18 @@ from rich.console import Console
 from rich.text import Text
 
 from course import progress, steps
+from course.hunt.cases import DIAGNOSIS, Case
 from course.internal import namespaces
+from grader.hunt import in_terminal
+from grader.hunt.checking import check as check_hunt
 from grader.judge import judge
+from grader.reading.parsing import NoScriptError, UnreadableError
 from grader.report import text
-from grader.runner.pool import Pool
+from grader.runner.pool import Begins, Pool
 from grader.sandbox import policy
-from grader.terms.report import Report
+
+Show = Callable[[Console], None]
+Check = Callable[[Pool, Begins], Show]  # returns a function that shows what was found
 
 SAVED = signal.SIGUSR1  # to this process, by its own thread
 ENDS = 200  # milliseconds until the thread ends, at most
@@ -35,7 +42,7 @@ class SavedError(KeyboardInterrupt):
 
 
 class Saves:
-    """The versions of a file as they are saved. A context manager, in which a thread watches the file's folder.
+    """The versions of files as they are saved. A context manager, in which a thread watches their folder.
 
     It watches the folder, since many editors write another file and give it the name of the old one.
 
@@ -43,9 +50,9 @@ class Saves:
         ended: whether Ctrl-C was pressed.
     """
 
-    def __init__(self, path: Path):
-        """Take note of the file as it is."""
-        self._path, self.ended = path.resolve(), False
+    def __init__(self, *paths: Path):
+        """Take note of the files as they are; all are in one folder."""
+        self._paths, self.ended = [path.resolve() for path in paths], False
         self._known = self._read()
         self._new, self._stop, self._judging = threading.Event(), threading.Event(), False
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -63,13 +70,14 @@ class Saves:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _read(self) -> bytes | None:
+    def _read(self) -> list[bytes] | None:
         with contextlib.suppress(OSError):
-            return self._path.read_bytes()
+            return [path.read_bytes() for path in self._paths]
         return None
 
     def _watch(self) -> None:
-        changes = watchfiles.watch(self._path.parent, stop_event=self._stop, recursive=False, rust_timeout=ENDS)
+        folder = self._paths[0].parent
+        changes = watchfiles.watch(folder, stop_event=self._stop, recursive=False, rust_timeout=ENDS)
         for _ in changes:
             new = self._read()
             if new is not None and new != self._known:
@@ -106,18 +114,18 @@ class Saves:
             self._judging = False
 
 
-def run(number: int, path: Path, console: Console) -> None:
-    """Check a file now, and then whenever it is saved, until Ctrl-C is pressed.
+def run(check: Check, console: Console, *paths: Path) -> None:
+    """Check files now, and then whenever one is saved, until Ctrl-C is pressed.
 
     Args:
-        number: the step.
-        path: the learner's file.
+        check: judges the files as they are.
         console: the terminal; another output is not cleared.
+        paths: the files, all in one folder.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
     """
-    with Pool() as pool, Saves(path) as saves:
+    with Pool() as pool, Saves(*paths) as saves:
         why_not = policy.available()
         pool.sandboxed = not why_not
         while True:
@@ -125,36 +133,49 @@ def run(number: int, path: Path, console: Console) -> None:
             if why_not:
                 console.print(f"No sandbox can be made here ({why_not}): your script runs unprotected.")
                 console.print(namespaces.PERMIT)
-            report = None
-            with contextlib.suppress(SavedError), saves.judging():
-                report = _check(number, path, pool, console)
+            found = None
+            with (
+                contextlib.suppress(SavedError),
+                saves.judging(),
+                console.status("The check is getting ready") as status,
+            ):
+                found = check(pool, lambda cluster: status.update(f"Your script is running ({cluster})"))
             if saves.ended:
                 raise KeyboardInterrupt
-            if report and not saves.is_new:
-                _show(report, path, console)
+            if found and not saves.is_new:
+                console.print(Text(f"{paths[0].name}, at {time.strftime('%H:%M:%S')}\n", style="bright_black"))
+                found(console)
+                console.print(Text("\nSave the file to check it again. Ctrl-C ends.", style="bright_black"))
                 saves.wait()
 
 
-def _check(number: int, path: Path, pool: Pool, console: Console) -> Report:
-    """Return the report on the file as it is."""
-    with console.status("The check is getting ready") as status:
-        return judge(
-            path,
-            number,
-            pool,
-            figure=False,
-            begins=lambda cluster: status.update(f"Your script is running ({cluster})"),
-        )
+def of_step(number: int, path: Path) -> Check:
+    """Return the check of a step for a file, which keeps the result for the map and says what comes next."""
+
+    def check(pool: Pool, begins: Begins) -> Show:
+        report = judge(path, number, pool, figure=False, begins=begins)
+
+        def shown(console: Console) -> None:
+            progress.keep_own(report.step, report.status, report.score, report.max_score, path)
+            text.show(report, console)
+            following = steps.after(steps.get(report.step)) if report.status == "passed" else None
+            if following and following.has_exercise:
+                console.print(f"\nNext: python -m course watch --step {following.short}")
+
+        return shown
+
+    return check
 
 
-def _show(report: Report, path: Path, console: Console) -> None:
-    """Write a report, keep it for the map, and say what comes next."""
-    progress.keep_own(report.step, report.status, report.score, report.max_score, path)
-    console.print(
-        Text(f"{path.name}, {steps.label(report.step)}, at {time.strftime('%H:%M:%S')}\n", style="bright_black")
-    )
-    text.show(report, console)
-    following = steps.after(steps.get(report.step)) if report.status == "passed" else None
-    if following and following.has_exercise:
-        console.print(f"\nNext: python -m course watch --step {following.short}")
-    console.print(Text("\nSave the file to check it again. Ctrl-C ends.", style="bright_black"))
+def of_hunt(case: Case) -> Check:
+    """Return the check of a case of the hunt."""
+
+    def check(pool: Pool, begins: Begins) -> Show:
+        try:
+            found = check_hunt(case, pool, begins)
+        except (UnreadableError, NoScriptError) as error:
+            message = f"{DIAGNOSIS}: {error}"
+            return lambda console: console.print(message, markup=False)
+        return lambda console: in_terminal.verdict(found, console)
+
+    return check

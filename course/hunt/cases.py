@@ -138,6 +138,7 @@ class Case(Struct, forbid_unknown_fields=True):
         base: the program that works: a path in solutions/ or in the case's folder; without one, the step's solution.
         proof: where no step's check can judge the repair.
         name: of the folder.
+        told: the ticket, where the case has no folder in hunt/.
     """
 
     title: str
@@ -154,6 +155,7 @@ class Case(Struct, forbid_unknown_fields=True):
     base: str = ""
     proof: Proof | None = None
     name: str = ""
+    told: str = ""
 
     def __post_init__(self) -> None:
         """Fill in what follows from the step."""
@@ -183,7 +185,7 @@ class Case(Struct, forbid_unknown_fields=True):
     @property
     def ticket(self) -> str:
         """The ticket, as Markdown."""
-        return (self.folder / "ticket.md").read_text()
+        return self.told or (self.folder / "ticket.md").read_text()
 
     @property
     def works(self) -> str:
@@ -217,16 +219,23 @@ class Case(Struct, forbid_unknown_fields=True):
                 found |= set(range(first + 1, last + 1)) or {first, first + 1}
         return found
 
+    @property
+    def fields(self) -> list[str]:
+        """The fields of the diagnosis. Of a case that was drawn, the fault is on all ranks."""
+        return ["who", "line", "cause"] if self.diagnosis.who else ["line", "cause"]
+
     def form(self) -> str:
         """Return the empty diagnosis.toml."""
-        causes = "\n".join(f"#       {name:14} {cause.says}" for name, cause in self.causes.items())
-        return (
-            f"# {self.label.capitalize()}: {self.title}\n"
-            f'#   who    the rank, worker or host that the fault is on, such as "rank 1"; "all", or "{NOBODY}"\n'
-            f'#   line   the line of {self.script} with the fault, such as 12; "{NOBODY}" if nothing is wrong\n'
-            f"#   cause  one of these:\n{causes}\n\n"
-            'who = ""\nline = ""\ncause = ""\n'
-        )
+        wide = max(map(len, self.causes)) + 2
+        asked = {
+            "who": f'the rank, worker or host that the fault is on, such as "rank 1"; "all", or "{NOBODY}"',
+            "line": f'the line of {self.script} with the fault, such as 12; "{NOBODY}" if nothing is wrong',
+            "cause": "one of these:",
+        }
+        lines = [f"# {self.label.capitalize()}: {self.title}"]
+        lines += [f"#   {name:5}  {asked[name]}" for name in self.fields]
+        lines += [f"#            {name:{wide}}{cause.says}" for name, cause in self.causes.items()]
+        return "\n".join([*lines, "", *(f'{name} = ""' for name in self.fields), ""])
 
 
 @functools.cache

@@ -11,6 +11,7 @@ from course.hosts import slurm
 from course.hosts.cluster import Cluster
 from course.hunt.cases import DIAGNOSIS, Case, Fault
 from course.internal.failures import RunError
+from course.steps import SOLUTIONS
 
 Say = Callable[[str], None]
 
@@ -113,5 +114,5 @@ def prepare(there: Cluster, case: Case, folder: Path) -> Faults:
 
 
 def command(case: Case) -> list[str]:
-    """Return the command that starts the job on the head."""
-    return ["bash", "-c", f"cd /shared/job && {case.job.command}"]
+    """Return the command that starts the job on the head; its variable SOLUTIONS has the folder of the solutions."""
+    return ["env", f"SOLUTIONS={SOLUTIONS}", "bash", "-c", f"cd /shared/job && {case.job.command}"]

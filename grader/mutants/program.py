@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
+from typing import TypeVar
 
 from course.steps import Step
 
 Block = list[ast.stmt]
+Node = TypeVar("Node", bound=ast.expr)
 MESSAGES = "print", "SystemExit"  # a person reads what these calls print: no judge compares it
 DOCUMENTATION = "help", "description"  # and these arguments
 COMPOUND = ast.If | ast.With | ast.For | ast.While | ast.Try
@@ -74,7 +76,7 @@ class Program:
 
     # --- expressions -------------------------------------------------------------------------------------------------
 
-    def expressions(self, *kinds: type) -> Iterator[ast.expr]:
+    def expressions(self, *kinds: type[Node]) -> Iterator[Node]:
         """Yield the expressions of these kinds that begin on a changed line and are not part of a message."""
         for node in ast.walk(self.tree):
             if isinstance(node, kinds) and node.lineno in self.changed and not self._speaks(node):

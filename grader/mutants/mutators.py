@@ -1,6 +1,6 @@
 """Mutators of expressions: each makes one kind of mistake in a program, at every place where the step changes it.
 
-A mutator may yield edits that are no Python, or that change nothing: benchmarks.mutants leaves them out.
+A mutator may yield edits that are no Python, or that change nothing: grader.mutants leaves them out.
 """
 
 import ast
@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 
-from benchmarks.mutants.program import Edit, Program
+from grader.mutants.program import Edit, Program
 
 Mutator = Callable[[Program], Iterator[Edit]]
 MUTATORS: dict[str, Mutator] = {}
@@ -116,9 +116,9 @@ def one_operand(program: Program) -> Iterator[Edit]:
     for node in program.expressions(ast.BinOp):
         for side in (node.left, node.right):
             yield program.replace(node, program.source(side))
-    for node in program.expressions(ast.BoolOp):
-        for side in node.values:
-            yield program.replace(node, program.source(side))
+    for both in program.expressions(ast.BoolOp):
+        for side in both.values:
+            yield program.replace(both, program.source(side))
 
 
 @mutator
@@ -146,13 +146,13 @@ def other_constant(program: Program) -> Iterator[Edit]:
         if isinstance(value, bool):
             yield program.replace(node, str(not value))
         elif isinstance(value, int | float):
-            for new in (value + 1, value - 1, 2 * value):
-                yield program.replace(node, str(new))
+            for number in (value + 1, value - 1, 2 * value):
+                yield program.replace(node, str(number))
         elif value is None:
             yield program.replace(node, "0")
         elif isinstance(value, str):
-            for new in WORDS.get(value, ()):
-                yield program.replace(node, f'"{new}"')
+            for word in WORDS.get(value, ()):
+                yield program.replace(node, f'"{word}"')
 
 
 @mutator
@@ -166,7 +166,7 @@ def dropped_argument(program: Program) -> Iterator[Edit]:
 @mutator
 def dropped_element(program: Program) -> Iterator[Edit]:
     """Leave an element of a list or tuple out."""
-    for node in program.expressions(ast.List, ast.Tuple):
+    for node in _sequences(program):
         yield from _without_each(program, node.elts)
     for element in _changed_elements(program):
         yield from _without_each(program, [element])
@@ -175,9 +175,9 @@ def dropped_element(program: Program) -> Iterator[Edit]:
 @mutator
 def swapped_arguments(program: Program) -> Iterator[Edit]:
     """Swap two neighbours among the arguments of a call, without their keywords, or the elements of a list."""
-    for node in program.expressions(ast.Call, ast.List, ast.Tuple):
-        called = isinstance(node, ast.Call)
-        values = [*node.args, *(each.value for each in node.keywords)] if called else node.elts
+    calls = ([*node.args, *(each.value for each in node.keywords)] for node in program.expressions(ast.Call))
+    lists = (node.elts for node in _sequences(program))
+    for values in (*calls, *lists):
         for one, two in itertools.pairwise(values):
             yield _swapped(program, one, two)
 
@@ -186,10 +186,16 @@ def swapped_arguments(program: Program) -> Iterator[Edit]:
 def other_callback_order(program: Program) -> Iterator[Edit]:
     """Swap an element of a list with each of the others."""
     for element in _changed_elements(program):
-        others = program.parents[element].elts
-        for other in others:
+        whole = program.parents[element]
+        for other in whole.elts if isinstance(whole, ast.List) else ():
             if other is not element:
                 yield _swapped(program, *sorted((element, other), key=program.start))
+
+
+def _sequences(program: Program) -> Iterator[ast.List | ast.Tuple]:
+    """Yield the lists and tuples on changed lines."""
+    yield from program.expressions(ast.List)
+    yield from program.expressions(ast.Tuple)
 
 
 def _changed_elements(program: Program) -> Iterator[ast.expr]:
@@ -215,10 +221,10 @@ def added_argument(program: Program) -> Iterator[Edit]:
 @mutator
 def peeled(program: Program) -> Iterator[Edit]:
     """Take an argument of a call in place of the call, an object in place of its method's result or its item."""
-    for node in program.expressions(ast.Call, ast.Subscript):
-        if isinstance(node, ast.Subscript):
-            yield program.replace(node, program.source(node.value))
-        elif program.source(node.func) not in TRIVIAL:
+    for item in program.expressions(ast.Subscript):
+        yield program.replace(item, program.source(item.value))
+    for node in program.expressions(ast.Call):
+        if program.source(node.func) not in TRIVIAL:
             for argument in node.args:
                 yield program.replace(node, program.source(argument))
             if isinstance(node.func, ast.Attribute) and not program.is_module(node.func.value):

@@ -22,7 +22,7 @@ def judge(path: Path, case: Case) -> list[Outcome]:
         UnreadableError, NoScriptError: see grader.reading.parsing.
     """
     answers = form.read(parsing.load(path))
-    return [_outcome(name, answers.tables, case) for name in POINTS]
+    return [_outcome(name, answers.tables, case) for name in case.fields]
 
 
 def _outcome(name: str, answers: Mapping[str, Any], case: Case) -> Outcome:

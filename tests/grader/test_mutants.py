@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from benchmarks.mutants import GRADED, of
-from benchmarks.mutants.mutators import MUTATORS
+from grader.mutants import GRADED, of
+from grader.mutants.mutators import MUTATORS
 
 
 @pytest.mark.parametrize("step", GRADED, ids=lambda step: step.name)

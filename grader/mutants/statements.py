@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from benchmarks.mutants.mutators import mutator
-from benchmarks.mutants.program import COMPOUND, DEFINITION, Edit, Program, indented, is_text
+from grader.mutants.mutators import mutator
+from grader.mutants.program import COMPOUND, DEFINITION, Edit, Program, indented, is_text
 
 # Statements that others are moved to: what comes before and after these matters.
 LANDMARKS = re.compile(r"hvd\.init\(\)|^model = |compile\(|model\.fit\(|strategy = |parse_args")
@@ -30,10 +30,9 @@ def duplicated(program: Program) -> Iterator[Edit]:
 @mutator
 def under_a_condition(program: Program) -> Iterator[Edit]:
     """Execute a statement on some of the processes only."""
+    tests: tuple[str, ...] = ("chief", "not chief") if "\nchief = " in program.text else ()
     if "import horovod" in program.text:
         tests = "hvd.rank() == 0", "hvd.local_rank() == 0"
-    else:
-        tests = ("chief", "not chief") if "\nchief = " in program.text else ()
     for _, block, place in program.statements():
         statement, margin = block[place], " " * block[place].col_offset
         if not isinstance(statement, ast.Import | ast.ImportFrom | DEFINITION):

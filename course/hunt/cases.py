@@ -22,7 +22,7 @@ FOLDER = ROOT / "hunt"
 WORK = steps.NOTEBOOKS / "hunt"  # below it, each case has a folder for the learner's files
 DIAGNOSIS = "diagnosis.toml"
 STEP_COMMENT = re.compile(r"^ *# Step \d+: .*\n(?: *# .*\n)*", re.M)
-NOBODY = "none"  # the answer to who and line where nothing is wrong
+NOTHING = "none"  # the answer to who and line where nothing is wrong
 
 
 class Change(Struct, forbid_unknown_fields=True):
@@ -228,8 +228,8 @@ class Case(Struct, forbid_unknown_fields=True):
         """Return the empty diagnosis.toml."""
         wide = max(map(len, self.causes)) + 2
         asked = {
-            "who": f'the rank, worker or host that the fault is on, such as "rank 1"; "all", or "{NOBODY}"',
-            "line": f'the line of {self.script} with the fault, such as 12; "{NOBODY}" if nothing is wrong',
+            "who": f'the rank, worker or host that the fault is on, such as "rank 1"; "all", or "{NOTHING}"',
+            "line": f'the line of {self.script} with the fault, such as 12; "{NOTHING}" if nothing is wrong',
             "cause": "one of these:",
         }
         lines = [f"# {self.label.capitalize()}: {self.title}"]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from course.hunt.cases import NOBODY, Case
+from course.hunt.cases import NOTHING, Case
 from grader.checks.diagnosis import line_of
 from grader.reading import form, parsing
 from grader.terms.findings import listed
@@ -56,7 +56,7 @@ def _plain(value: object) -> str:
 
 def _line(value: Any, case: Case) -> tuple[bool, str]:
     lines = case.lines
-    if _plain(value) == NOBODY:
+    if _plain(value) == NOTHING:
         return not lines, "Correct." if not lines else "Something is wrong in the file."
     number = line_of(value)
     if number is None:

@@ -1,4 +1,4 @@
-"""The cases of the hunt: whether each can be told, diagnosed and mended."""
+"""The cases of the hunt: whether each is complete, and can be diagnosed and mended."""
 
 import ast
 import re
@@ -65,7 +65,7 @@ def test_a_broken_program_is_valid_and_has_no_note_of_the_course(case):
 @each_case
 def test_the_right_diagnosis_passes_and_each_wrong_answer_fails(case, tmp_path):
     lines = case.lines
-    right = {"who": case.diagnosis.who[0], "line": min(lines, default=cases.NOBODY), "cause": case.diagnosis.cause}
+    right = {"who": case.diagnosis.who[0], "line": min(lines, default=cases.NOTHING), "cause": case.diagnosis.cause}
     far = next(number for number in range(1, 1000) if all(abs(number - line) > 1 for line in lines))
     other = next(name for name in case.causes if name != case.diagnosis.cause)
     for field, value in (None, None), ("who", "rank 77"), ("line", far), ("cause", other), ("who", ""), ("line", "x"):

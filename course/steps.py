@@ -13,13 +13,15 @@ NOTEBOOKS = ROOT / "notebooks"
 SOLUTIONS = ROOT / "solutions"
 CAPSTONE = 100  # is added to the number of a capstone: a part's last assignment, a whole program without guidance
 INTERLUDE = 200  # is added to the number of an interlude: a lesson after the one of that number, without its program
+DRILL = 300  # is added to the number of a drill: an assignment in which each learner has a fault of their own
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the course, an interlude such as step 6b, or the capstone of a part."""
+    """One step of the course, an interlude such as step 6b, the capstone of a part, or a drill."""
 
-    number: int  # of a capstone: CAPSTONE and that of its part; of an interlude: INTERLUDE and that of the step before
+    # Of a capstone, CAPSTONE and the number of its part; of an interlude, INTERLUDE and that of the step before.
+    number: int
     title: str
     starter_name: str  # in solutions/: what the learner begins the step with
     solution_name: str  # in solutions/: what is true after the step
@@ -33,23 +35,30 @@ class Step:
         return CAPSTONE < self.number < INTERLUDE
 
     @property
+    def has_name(self) -> bool:
+        """Whether this is a capstone or a drill, which are called by a word."""
+        return self.is_capstone or self.number > DRILL
+
+    @property
     def short(self) -> str:
-        """What the step is called on a command line and in check(): 3, 6b or capstone_1."""
+        """What the step is called on a command line and in check(): 3, 6b, capstone_1 or drill_1."""
         if self.is_capstone:
             return f"capstone_{self.number - CAPSTONE}"
+        if self.number > DRILL:
+            return f"drill_{self.number - DRILL}"
         return f"{self.number - INTERLUDE}b" if self.number > INTERLUDE else str(self.number)
 
     @property
     def name(self) -> str:
-        """The name of the step's folder and notebook: step_03, step_06b or capstone_1."""
-        if self.is_capstone:
+        """The name of the step's folder and notebook: step_03, step_06b, capstone_1 or drill_1."""
+        if self.has_name:
             return self.short
         return f"step_{self.number - INTERLUDE:02d}b" if self.number > INTERLUDE else f"step_{self.number:02d}"
 
     @property
     def label(self) -> str:
-        """What the step is called in a sentence: step 3, step 6b or capstone 1."""
-        return self.short.replace("_", " ") if self.is_capstone else f"step {self.short}"
+        """What the step is called in a sentence: step 3, step 6b, capstone 1 or drill 1."""
+        return self.short.replace("_", " ") if self.has_name else f"step {self.short}"
 
     @property
     def short_label(self) -> str:
@@ -267,6 +276,24 @@ STEPS = (
         70,
     ),
     Step(
+        24,
+        "Make it faster",
+        "fashion_mnist_after_step_06.py",
+        "scaling/fashion_mnist_faster.py",
+        "fashion_mnist.py",
+        "On a slow network, a training waits for its gradients during most of each step",
+        120,
+    ),
+    Step(
+        301,
+        "A fault of your own",
+        "drill/drill_starter.toml",
+        "drill/drill.toml",
+        "drill.toml",
+        "A program no longer does what it did, and each learner has another fault to find",
+        60,
+    ),
+    Step(
         101,
         "A program of your own to distribute",
         "fashion_mlp.py",
@@ -301,6 +328,7 @@ PARTS = (
     Part("TensorFlow's strategies", 13),
     Part("a cluster of your own", 18),
     Part("scaling", 21),
+    Part("the bug hunt", 301),
 )
 LAST_LESSONS = {7: 101, 12: 102, 17: 103}  # of the parts that have a capstone, and its number
 
@@ -339,7 +367,7 @@ def get(typed: int | str) -> Step:
     for step in STEPS:
         if words in (str(step.number), step.label, step.short_label, step.name.replace("_", " ")):
             return step
-    lessons = [step.short_label for step in STEPS if not step.is_capstone]
+    lessons = [step.short_label for step in STEPS if not step.has_name]
     capstones = [step.number - CAPSTONE for step in STEPS if step.is_capstone]
     named = words if words[:1].isalpha() else f"step {words}"
     there = f"steps {lessons[0]} to {lessons[-1]} and capstones {capstones[0]} to {capstones[-1]}"

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from grader import checks
 from grader.checks import ending
 from grader.checks.part import Part
 from grader.reading import parsing
-from grader.reading.parsing import NoScriptError, Source, UnreadableError
+from grader.reading.parsing import Enclosed, NoScriptError, Source, UnreadableError
 from grader.runner import answers, expectations
 from grader.runner.pool import SECONDS, Begins, NoVerdictError, OverrunError, Pool
 from grader.terms.clusters import Killed
@@ -81,7 +82,9 @@ def _judge(report: Report, part: Part[Any], pool: Pool, seconds: float, figure: 
     source = part.read(text)
     report.remarks = source.remarks
     clusters = part.clusters(number)
-    if not clusters:  # the file is judged as it stands
+    if not clusters:  # the file is judged as it stands, or by the program in it
+        if inner := part.enclosed(source):
+            source.enclosed = _of_enclosed(inner, pool, seconds, begins)
         _compare(report, part, source, Runs({}), Runs({}), seconds)
         return
     expected = expectations.of(steps.get(number), clusters + part.references(number), pool, part.facts)
@@ -95,6 +98,14 @@ def _judge(report: Report, part: Part[Any], pool: Pool, seconds: float, figure: 
 
         with contextlib.suppress(ValueError, OverflowError):  # of numbers that cannot be drawn: no figure then
             report.figure = figures.draw(drawing, runs)
+
+
+def _of_enclosed(inner: Enclosed, pool: Pool, seconds: float, begins: Begins) -> Report:
+    """Return the report on a program that is in a file of answers."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / inner.name
+        path.write_text(inner.text)
+        return judge(path, inner.step, pool, seconds, figure=False, begins=begins)
 
 
 def _require_undisturbed(runs: Runs[Any], answer: Answer, part: Part[Any], number: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from course import launch, lessons
+from course.hunt.cases import WORK
 from course.steps import NOTEBOOKS, STEPS
 from grader.classroom import release
 
@@ -112,6 +113,7 @@ def test_no_function_is_defined_in_two_notebooks():
 
 def test_no_stray_notebook_is_there():
     extra = {NOTEBOOKS / "index.ipynb", NOTEBOOKS / "step_07" / "spmd.ipynb"}
+    extra |= {WORK / "index.ipynb", WORK / "toolbox.ipynb", *WORK.glob("*/ticket.ipynb")}
     known = {step.notebook for step in STEPS} | extra
     assert {path for path in NOTEBOOKS.glob("**/*.ipynb") if ".ipynb_checkpoints" not in path.parts} == known
 

@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.mutants import GRADED
 from benchmarks.mutants.equivalents import EQUIVALENTS
 from benchmarks.verdicts import JOBS, TURNS
 from course import steps
 from grader.classroom import verdicts
-from grader.mutants import GRADED, Mutant, of
+from grader.mutants import Mutant, of
 
 # What may become of a mutant. The last three are faults: of the judge, or of the list of equivalents. So are entries of
 # this list that name no mutant any more.

@@ -21,7 +21,7 @@ from course.steps import ROOT, SOLUTIONS
 FOLDER = ROOT / "hunt"
 WORK = steps.NOTEBOOKS / "hunt"  # below it, each case has a folder for the learner's files
 DIAGNOSIS = "diagnosis.toml"
-STEP_COMMENT = re.compile(r"^ *# Step \d+: .*\n(?: *# .*\n)*", re.M)
+STEP_COMMENT = re.compile(r"^ *# (?:TODO: )?Step \d+: .*\n(?: *# .*\n)*", re.M)
 NOTHING = "none"  # the answer to who and line where nothing is wrong
 
 

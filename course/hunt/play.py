@@ -16,19 +16,20 @@ from course.steps import SOLUTIONS
 Say = Callable[[str], None]
 
 
-def run(case: Case, say: Say = print) -> None:
+def run(case: Case, say: Say = print, folder: Path | None = None) -> None:
     """Run the job with the learner's files.
 
     Args:
         case: whose job it is.
         say: takes each line.
+        folder: with the files; that of the case, if None.
 
     Raises:
         RunError: the job failed or did not end; the message says how.
         HostsError: no hosts can be made here.
     """
     job = case.job
-    with contextlib.chdir(case.work):
+    with contextlib.chdir(folder or case.work):
         if job.slots:
             _run_on_hosts(case, say)
         elif job.tasks:
@@ -56,7 +57,7 @@ def _run_on_hosts(case: Case, say: Say) -> None:
     job = case.job
     say(f"head$ {job.command}")
     with on_hosts(case) as there:
-        faults = prepare(there, case, case.work)
+        faults = prepare(there, case, Path.cwd())
 
         def take(line: str) -> None:
             say(line)

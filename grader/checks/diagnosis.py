@@ -11,7 +11,7 @@ from typing import Any
 
 from course import steps
 from grader.checks import answer_file
-from grader.reading.form import Form
+from grader.reading.form import Form, line_of, rank_of
 from grader.reading.parsing import Source
 from grader.terms.facts import NoFacts
 from grader.terms.findings import Finding, listed
@@ -51,18 +51,6 @@ part = answer_file.part_of(STEP.script)
 @functools.cache
 def _solution() -> dict[str, Any]:
     return tomllib.loads(STEP.solution.read_text())
-
-
-def rank_of(value: Any) -> int | None:
-    """Return the rank that an answer names, such as 2, "2" or "rank 2"; None if it names none."""
-    found = re.fullmatch(r"(?:rank)?\s*(\d{1,9})", str(value).strip().lower())
-    return int(found[1]) if found and not isinstance(value, bool) else None
-
-
-def line_of(value: Any) -> int | None:
-    """Return the line that an answer names, such as 27, "27", "line 27" or "job_1.py:27"; None if it names none."""
-    found = re.fullmatch(r"(?:line|\w+\.py(?:,? line|:))?\s*(\d{1,9})", str(value).strip().lower())
-    return int(found[1]) if found and not isinstance(value, bool) else None
 
 
 def collectives_of(value: Any) -> list[str]:

@@ -15,7 +15,7 @@ from course import steps
 from course.steps import Step
 from grader.checks import ending
 from grader.reading import parsing
-from grader.reading.parsing import Source
+from grader.reading.parsing import Enclosed, Source
 from grader.terms.clusters import AnyCluster
 from grader.terms.findings import Finding, Unclear, Untold, not_until
 from grader.terms.report import Outcome, OutcomeStatus
@@ -71,6 +71,8 @@ class Part(Generic[Facts]):
     facts: type[Facts]  # that its ranks report
     checks: list[Check[Facts]] = field(default_factory=list)  # by step, then as defined
     read: Callable[[str], Source] = parsing.read_training  # raises NoScriptError where it is not such a script
+    # Returns the program in a file of answers that has one, to be judged by another step's checks.
+    enclosed: Callable[[Source], Enclosed | None] = lambda source: None
     # Returns the outcome of how a script ended, by its runs, the step, the time limit and its text.
     ended: Callable[[Runs[Facts], int, float, str], Outcome] = ending.judge
     whole: str = ending.RUNS  # the name of that outcome, in one line for the learner

@@ -27,7 +27,7 @@ from sqlalchemy.exc import SAWarning
 from course import steps
 from course.internal import namespaces
 from course.steps import Step
-from grader.classroom import autograde, downloads, submission, verdicts
+from grader.classroom import autograde, downloads, drills, submission, verdicts
 from grader.classroom.learners import LEARNER
 from grader.classroom.platforms import PLATFORMS
 from grader.sandbox import policy
@@ -262,6 +262,9 @@ def _summarise(group: Class, failed: dict[str, str], console: Console) -> None:
         for name, count in missed.most_common():
             bar = "█" * max(1, round(WIDTH * count / len(reports)))
             console.print(f"{bar} {count}  {name}", soft_wrap=True)
+    if group.step.number > steps.DRILL:
+        lines = drills.undiagnosed((group.script(student), report) for student, report in reports.items())
+        console.print("\nMistakes that were not diagnosed:", *lines or ["none"], sep="\n  ")
     _list_missing(group, console)
     remarked = sum(bool(report["remarks"]) for report in reports.values())
     if remarked:

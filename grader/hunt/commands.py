@@ -15,7 +15,7 @@ from course.hunt import cases, desk, play, tickets
 from course.hunt.cases import DIAGNOSIS, Case
 from course.internal import namespaces
 from course.internal.failures import RunError
-from grader.hunt import drawn, in_terminal
+from grader.hunt import drawn, in_terminal, proving
 from grader.hunt.checking import check as check_files
 from grader.reading.parsing import NoScriptError, UnreadableError
 from grader.runner.pool import NoVerdictError, Pool
@@ -68,7 +68,7 @@ def start(case: Case | None, seed: int | None) -> None:
     if seed is not None:
         with _pool(console) as pool, console.status("A mistake is made, and the judge proves that it is one"):
             try:
-                case = drawn.make(seed, pool)
+                case = proving.make(seed, pool)
             except NoVerdictError as error:
                 raise click.ClickException(str(error)) from None
     assert case

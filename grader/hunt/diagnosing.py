@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from course.hunt.cases import NOTHING, Case
-from grader.checks.diagnosis import line_of
 from grader.reading import form, parsing
 from grader.terms.findings import listed
 from grader.terms.report import Outcome, OutcomeStatus
@@ -30,7 +29,7 @@ def _outcome(name: str, answers: Mapping[str, Any], case: Case) -> Outcome:
     value = answers.get(name, "")
     if value == "":
         return _told(name, "failed", f"The diagnosis has no {name} yet.")
-    judges = {"who": _who, "line": _line, "cause": _cause}
+    judges = {"who": _who, "line": line, "cause": cause}
     right, message = judges[name](value, case)
     return _told(name, "passed" if right else "failed", message)
 
@@ -54,24 +53,26 @@ def _plain(value: object) -> str:
     return f"rank{text}" if text.isdecimal() else text
 
 
-def _line(value: Any, case: Case) -> tuple[bool, str]:
+def line(value: Any, case: Case) -> tuple[bool, str]:
+    """Return whether this is a line with the fault, and what is said of it."""
     lines = case.lines
     if _plain(value) == NOTHING:
         return not lines, "Correct." if not lines else "Something is wrong in the file."
-    number = line_of(value)
+    number = form.line_of(value)
     if number is None:
         return False, f"{str(value)[:60]} is no line."
     last = len(case.broken.splitlines())
     if not 1 <= number <= last:
         return False, f"{case.script} has lines 1 to {last}."
-    if any(abs(number - line) <= NEAR for line in lines):
+    if any(abs(number - each) <= NEAR for each in lines):
         return True, "Correct."
     return False, f"The fault is not in line {number} of the file as you got it."
 
 
-def _cause(value: Any, case: Case) -> tuple[bool, str]:
-    cause = case.causes.get(str(value).strip().lower())
-    if cause is None:
+def cause(value: Any, case: Case) -> tuple[bool, str]:
+    """Return whether this is the name of the cause, and what is said of it."""
+    chosen = case.causes.get(str(value).strip().lower())
+    if chosen is None:
         return False, f"{str(value)[:60]} is none of {listed(list(case.causes))}."
-    right = cause is case.causes[case.diagnosis.cause]
-    return right, f"{'Correct.' if right else 'Not this one.'} {cause.because}"
+    right = chosen is case.causes[case.diagnosis.cause]
+    return right, f"{'Correct.' if right else 'Not this one.'} {chosen.because}"

@@ -1,12 +1,12 @@
-"""Endless cases: a mutant of a solution, drawn by a seed, of which the judge has proved that it is wrong.
+"""Endless cases: mutants of a solution, drawn by a seed, of which the judge has proved one wrong: see proving.
 
 The number of such a case is its seed, from FIRST on. A seed always gives the same mutants in the same order; which of
 them the judge has found wrong is kept in the folder of the case.
 """
 
+import contextlib
 import random
-import tempfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,15 +17,20 @@ from course.hunt import cases
 from course.hunt.cases import STEP_COMMENT, Case, Cause, Change, Diagnosis, Job
 from course.steps import Step
 from grader import mutants
-from grader.judge import judge
 from grader.mutants import Mutant
 from grader.mutants.mutators import MUTATORS
-from grader.runner.pool import NoVerdictError, Pool
 
 FIRST = 1000
-STEPS = 1, 2, 3, 4, 5, 6, 13
-TRIES = 12  # mutants that are judged until one is found wrong: some do what the solution does
+OF_DRILL = 1, 2, 3, 4, 5, 6
+STEPS = *OF_DRILL, 13
+DRAWN = 12  # mutants of a seed: some do what the solution does, and are no cases
 CHOICES = 5  # causes to choose from
+ALIKE = (
+    {"moved", "moved far", "moved out", "moved in", "other callback order", "swapped arguments"},
+    {"deleted", "dropped argument", "dropped element", "peeled", "one operand"},
+    {"under a condition", "without its head", "other choice", "moved in", "moved out"},
+    {"other constant", "other name", "other rank", "other flag", "other data"},
+)
 KEPT = ".seed.json"
 JOBS = {
     "fashion_mnist.py": Job(np=2, flags={**launch.PROFILES["cpu"], "epochs": 2, "train_samples": 512}),
@@ -55,63 +60,47 @@ def find(number: int) -> Case:
     """
     if number < FIRST:
         return cases.get(number)
-    try:
-        kept = msgspec.json.decode((_folder(number) / KEPT).read_bytes(), type=Kept)
-        mutant = next(each for each in mutants.of(steps.get(kept.step)) if each.id == kept.id)
-    except (OSError, msgspec.MsgspecError, KeyError, StopIteration):
-        raise KeyError(f"There is no hunt {number} yet. Make it: python -m course hunt start --seed {number}") from None
-    return _case(number, mutant)
+    mutant = kept(number)
+    if mutant is None:
+        raise KeyError(f"There is no hunt {number} yet. Make it: python -m course hunt start --seed {number}")
+    return of_mutant(number, mutant)
 
 
-def make(seed: int, pool: Pool, begins: Callable[[str], object] = lambda cluster: None) -> Case:
-    """Return the case of a seed, made now if it is not there yet.
-
-    Args:
-        seed: a number from FIRST on.
-        pool: where to prove that the program is wrong.
-        begins: called with the description of a cluster when the program starts there.
-
-    Raises:
-        NoVerdictError: the judge found none of its mutants wrong.
-    """
-    try:
-        return find(seed)
-    except KeyError:
-        pass
-    for mutant in _drawn(seed):
-        if is_wrong(mutant, pool, begins):
-            _folder(seed).mkdir(parents=True, exist_ok=True)
-            (_folder(seed) / KEPT).write_bytes(msgspec.json.encode(Kept(mutant.step, mutant.id)))
-            return _case(seed, mutant)
-    raise NoVerdictError(f"The seed {seed} gives no case: take another one.")
+def kept(seed: int) -> Mutant | None:
+    """Return the mutant of a seed that the judge has found wrong; None if no case was made of the seed yet."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError, KeyError):
+        found = msgspec.json.decode((_folder(seed) / KEPT).read_bytes(), type=Kept)
+        return next((each for each in mutants.of(steps.get(found.step)) if each.id == found.id), None)
+    return None
 
 
-def is_wrong(mutant: Mutant, pool: Pool, begins: Callable[[str], object] = lambda cluster: None) -> bool:
-    """Return whether a mutant runs to its end and fails a check. One that Python reports needs no hunt."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / Path(steps.get(mutant.step).script).name
-        path.write_text(STEP_COMMENT.sub("", mutant.text))
-        report = judge(path, mutant.step, pool, figure=False, begins=begins)
-    failure = report.first_failure
-    return report.status == "failed" and failure is not None and failure.max_points > 0
+def keep(seed: int, mutant: Mutant) -> None:
+    """Keep which mutant of a seed the judge has found wrong."""
+    _folder(seed).mkdir(parents=True, exist_ok=True)
+    (_folder(seed) / KEPT).write_bytes(msgspec.json.encode(Kept(mutant.step, mutant.id)))
 
 
 def _folder(seed: int) -> Path:
     return cases.WORK / str(seed)
 
 
-def _drawn(seed: int) -> list[Mutant]:
-    """Return the mutants of a seed, in the order in which they are tried."""
+def candidates(seed: int, numbers: Sequence[int] = STEPS) -> list[Mutant]:
+    """Return the mutants of a seed, in the order in which they are tried.
+
+    Args:
+        seed: a number.
+        numbers: the steps of whose solutions one is taken.
+    """
     draw = random.Random(seed)
-    step = steps.get(draw.choice(STEPS))
-    return draw.sample(mutants.of(step), TRIES)
+    step = steps.get(draw.choice(numbers))
+    return draw.sample(mutants.of(step), DRAWN)
 
 
-def _case(seed: int, mutant: Mutant) -> Case:
+def of_mutant(seed: int, mutant: Mutant) -> Case:
     """Return a mutant as a case."""
     step, draw = steps.get(mutant.step), random.Random(seed)
     works, broken = (STEP_COMMENT.sub("", text) for text in (step.solution.read_text(), mutant.text))
-    names = draw.sample([name for name in MUTATORS if name != mutant.mutator], CHOICES - 1)
+    names = draw.sample([name for name in MUTATORS if not _alike(name, mutant.mutator)], CHOICES - 1)
     names.insert(draw.randrange(CHOICES), mutant.mutator)
     script = Path(step.script).name
     return Case(
@@ -131,6 +120,11 @@ def _case(seed: int, mutant: Mutant) -> Case:
         name=str(seed),
         told=TICKET.format(name=draw.choice(PEOPLE), script=script, step=step.label),
     )
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two mutators are one, or could be said of the same change."""
+    return one == other or any(one in family and other in family for family in ALIKE)
 
 
 def _part(step: Step) -> str:

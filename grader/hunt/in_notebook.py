@@ -1,17 +1,26 @@
 """The hunt in a notebook: run, hint and check of a case, with the fork server kept running from call to call."""
 
+import json
+import tomllib
+import zlib
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
-from course.hunt import desk, play
+from course.hunt import desk, edits, play
 from course.hunt.cases import DIAGNOSIS
 from course.internal.failures import RunError
 from course.internal.waiting import Waiting
-from grader.hunt import checking, drawn, in_terminal
+from grader.hunt import checking, drawn, in_terminal, proving
 from grader.notebook import pool
 from grader.reading.parsing import NoScriptError, UnreadableError
 from grader.report.html import COLOURS
 from grader.report.marks import MARKS
+from grader.terms.findings import counted
+
+DEMO = "somebody else"  # whose fault is shown without a name
+SEEDS = 1_000_000
+MARK = "# What you have changed in the program, as hand_in() writes it:\n"
 
 
 class Hunt:
@@ -28,8 +37,11 @@ class Hunt:
 
     def run(self) -> None:
         """Run the job with the learner's files."""
+        self._play(self._case.work)
+
+    def _play(self, folder: Path) -> None:
         try:
-            play.run(self._case)
+            play.run(self._case, folder=folder)
         except RunError as error:
             print(f"The job failed. {error.reason if self._case.job.slots else ''}".rstrip())
 
@@ -51,6 +63,52 @@ class Hunt:
             print(f"{DIAGNOSIS}: {error}")
             return None
         return Page(found)
+
+
+class Drill(Hunt):
+    """A case that is a learner's own, drawn by their name, in the folder of the lesson."""
+
+    def __init__(self, name: str | None, script: str):
+        """Draw the case of a name, and put the program and the file of answers in place, if they are not there.
+
+        Args:
+            name: the learner's.
+            script: the file of answers. Where a lesson runs without a learner, it is a solution, and stays.
+        """
+        if not name:
+            print(f"Write your name into the cell above, and run it again. This is the fault of {DEMO}.")
+        seed = drawn.FIRST + zlib.crc32((name or DEMO).strip().lower().encode()) % SEEDS
+        with Waiting("the judge makes sure that your fault is one"):
+            self._case = proving.make(seed, pool(), drawn.OF_DRILL)
+        self._answers = Path(script)
+        program = Path(self._case.script)
+        if not program.exists():
+            program.write_text(self._case.broken)
+        if "seed" not in tomllib.loads(self._answers.read_text()):
+            self._answers.write_text(self._form())
+        print(self._case.ticket)
+
+    def _form(self) -> str:
+        seed = self._case.number
+        fault = drawn.kept(seed)
+        assert fault
+        return f'{self._case.form()}\nseed = {seed}\nfault = "{fault.id}"\n'
+
+    def run(self) -> None:
+        """Run the job with the learner's program."""
+        self._play(Path())
+
+    def hand_in(self) -> None:
+        """Write what the learner has changed in the program into the file of answers, as edits."""
+        if self._answers.parent != Path():
+            return
+        found = edits.between(self._case.broken, Path(self._case.script).read_text())
+        answers, _, _ = self._answers.read_text().partition(MARK)
+        tables = [
+            f"[[edit]]\nfirst = {edit.first}\nlast = {edit.last}\nlines = {json.dumps(edit.lines)}\n" for edit in found
+        ]
+        self._answers.write_text("\n".join([answers.rstrip() + "\n", MARK, *tables]))
+        print(f"{self._answers}: {counted(len(found), 'edit')} of {self._case.script}")
 
 
 @dataclass

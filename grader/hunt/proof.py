@@ -44,5 +44,6 @@ def _holds(case: Case, name: str, value: Any) -> bool:
 
 def _limit(case: Case, name: str, value: Any) -> str:
     assert case.proof
-    limit = "at most " if name in case.proof.at_most else "at least " if name in case.proof.at_least else ""
-    return f"{limit}{value}"
+    if name in case.proof.equal:
+        return f"{value}"
+    return f"at {'most' if name in case.proof.at_most else 'least'} {value:g}"

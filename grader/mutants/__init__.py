@@ -10,15 +10,9 @@ import warnings
 from dataclasses import dataclass
 
 from course.steps import Step
-from grader import checks
 from grader.mutants import statements  # noqa: F401  it adds its own to MUTATORS
 from grader.mutants.mutators import MUTATORS
 from grader.mutants.program import Program
-
-# Of a capstone, which changes a whole program, and of a shell script, the corpus alone holds mistakes.
-GRADED: tuple[Step, ...] = tuple(
-    step for step in checks.STEPS if not step.is_capstone and step.solution.suffix == ".py"
-)
 
 
 @dataclass(frozen=True)

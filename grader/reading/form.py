@@ -56,3 +56,15 @@ def read(text: str) -> Form:
         message = f'The file is not valid TOML: {why}. Expected: lines such as rank = 2 and collective = "allgather".'
         raise NoScriptError(message, line) from None
     return Form(text, ast.Module([], []), tables=tables)
+
+
+def rank_of(value: Any) -> int | None:
+    """Return the rank that an answer names, such as 2, "2" or "rank 2"; None if it names none."""
+    found = re.fullmatch(r"(?:rank)?\s*(\d{1,9})", str(value).strip().lower())
+    return int(found[1]) if found and not isinstance(value, bool) else None
+
+
+def line_of(value: Any) -> int | None:
+    """Return the line that an answer names, such as 27, "27", "line 27" or "job_1.py:27"; None if it names none."""
+    found = re.fullmatch(r"(?:line|\w+\.py(?:,? line|:))?\s*(\d{1,9})", str(value).strip().lower())
+    return int(found[1]) if found and not isinstance(value, bool) else None

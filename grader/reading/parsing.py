@@ -5,9 +5,10 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from grader.reading import remarks
-from grader.terms.report import Remark
+from grader.terms.report import Remark, Report
 
 # PEP 263's comment in one of the first two lines, for the one other encoding that is common in old editors.
 DECLARED = re.compile(rb"(?:[ \t\f]*(?:#.*)?\r?\n)?[ \t\f]*#.*?coding[:=][ \t]*(?:latin-?1|iso-?8859-1)\b", re.I)
@@ -30,6 +31,14 @@ class NoScriptError(Exception):
         self.line = line
 
 
+class Enclosed(NamedTuple):
+    """A program that is in a file of answers, and the step that judges it."""
+
+    step: int
+    name: str
+    text: str
+
+
 @dataclass
 class Source:
     """A script's text, parsed."""
@@ -37,6 +46,7 @@ class Source:
     text: str
     tree: ast.Module
     remarks: list[Remark] = field(default_factory=list)
+    enclosed: Report | None = None  # on the program in it
 
     def line_of(self, *names: str) -> int | None:
         """Return the first line where one of these is assigned, called, a keyword or defined, in the order given."""

@@ -4,7 +4,8 @@ import ast
 
 import pytest
 
-from grader.mutants import GRADED, of
+from benchmarks.mutants import GRADED
+from grader.mutants import of
 from grader.mutants.mutators import MUTATORS
 
 

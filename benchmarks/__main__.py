@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks import busy, classes, course_run, elastic, fresh, grading, judging, scaling, setup, verdicts
+from benchmarks import busy, classes, course_run, elastic, fresh, grading, judging, repairs, scaling, setup, verdicts
 from benchmarks.mutants import measure as mutants
 from course.figures.style import GREY, plots, rank_colour
 from tests.corpus import PARTS
@@ -21,6 +21,7 @@ BENCHMARKS = {
     "judging": judging.measure,
     "grading": grading.measure,
     **{name: partial(verdicts.measure, part) for name, part in VERDICTS.items()},
+    "repairs": repairs.measure,
     "mutants": mutants.measure,
     "classes": classes.measure,
     "busy": busy.measure,

@@ -11,7 +11,14 @@ OTHERS = {
         "docs/learners",
         "docs/troubleshooting",
     ),
-    "To teach and grade": ("docs/teaching", "grader/README", "docs/hub", "docs/platforms", "docs/security"),
+    "To teach and grade": (
+        "docs/teaching",
+        "docs/hunt",
+        "grader/README",
+        "docs/hub",
+        "docs/platforms",
+        "docs/security",
+    ),
     "To run and change": (
         "docs/ci",
         "docs/container",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from course import steps
+from course.hunt.cases import WORK
 from course.steps import ROOT, Step
 from website import contents
 
@@ -30,6 +31,9 @@ def put_together(executed: Path, tree: Path) -> list[Step]:
     for name in ALONE:
         shutil.copy(ROOT / name, tree)
     (tree / "notebooks").mkdir()
+    (tree / "notebooks" / WORK.name).mkdir()
+    for page in WORK.glob("*.ipynb"):
+        _write(_orphan(_read(page)), tree / "notebooks" / WORK.name / page.name)
     missing = [step for step in steps.in_order() if not _lesson(step, executed, tree)]
     (tree / "index.md").write_text(FRONT.read_text(encoding="utf-8") + contents.side_bar(), encoding="utf-8")
     (tree / "notebooks" / "index.md").write_text(contents.overview(), encoding="utf-8")

@@ -3,6 +3,7 @@
 from course.figures.collectives import times_by_hosts, times_by_size
 from course.figures.elastic import ranks_and_loss
 from course.figures.engines import accuracy_by_time, after_a_kill, engine_costs, four_engines
+from course.figures.faster import batch_limit, cheaper_step, exchanges_over_time, idle_gpu
 from course.figures.hosts import after_a_pull, hosts, process_tree, step_costs
 from course.figures.ideas import (
     allreduce,
@@ -47,17 +48,21 @@ __all__ = [
     "after_a_pull",
     "allreduce",
     "averaged_metrics",
+    "batch_limit",
     "batch_times",
     "broadcast",
+    "cheaper_step",
     "cut_batch",
     "engine_costs",
     "epoch_costs",
     "epoch_maps",
     "evaluated",
+    "exchanges_over_time",
     "fitted_network",
     "four_engines",
     "held_to_account",
     "hosts",
+    "idle_gpu",
     "images",
     "images_per_second",
     "job_history",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 
 from grader.terms.facts import Disk, EndedFor, HorovodFacts, NoFacts, TaskFacts
-from grader.terms.watched_facts import AllreduceFacts, ElasticFacts, JobFacts, LaunchFacts, PredictionFacts
+from grader.terms.watched_facts import AllreduceFacts, ElasticFacts, FasterFacts, JobFacts, LaunchFacts, PredictionFacts
 
 Facts = TypeVar(
     "Facts",
@@ -17,6 +17,7 @@ Facts = TypeVar(
     ElasticFacts,
     AllreduceFacts,
     PredictionFacts,
+    FasterFacts,
     NoFacts,
 )
 
@@ -105,3 +106,5 @@ AllreduceRank = Rank[AllreduceFacts]
 AllreduceRuns = Runs[AllreduceFacts]
 PredictionRank = Rank[PredictionFacts]
 PredictionRuns = Runs[PredictionFacts]
+FasterRank = Rank[FasterFacts]
+FasterRuns = Runs[FasterFacts]

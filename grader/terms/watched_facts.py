@@ -200,3 +200,29 @@ class HuntFacts(Struct, forbid_unknown_fields=True):
     """What the job of a case did: see grader.watchers.hunt_watcher."""
 
     result: dict[str, Any] = {}  # that its program printed
+
+
+# --- What a watcher sees of a training that is to be faster -----------------------------------------------------------
+
+
+class Trained(Struct, forbid_unknown_fields=True):
+    """What a training on two hosts cost, and what it reached: see course.faster.training."""
+
+    size: int  # ranks of the job, as Horovod counts
+    updates: int  # of the weights
+    images: int  # that all ranks have trained on
+    seconds: float  # of all batches, on the slowest rank
+    received: int  # bytes, on one host
+    exchanges: int  # allreduces of one tensor, or of several that Horovod has fused
+    communication: float  # seconds that these bytes and exchanges take, by the model of step 22
+    loss: float | None  # on the test images, after training; None where it was not evaluated
+    evaluated: int  # test images
+    apart: bool  # whether the ranks have different weights at the end
+
+
+class FasterFacts(Struct, forbid_unknown_fields=True):
+    """What step 24's program and that of step 6 did: see grader.watchers.faster_watcher."""
+
+    before: Trained | None = None  # a short training with step 6's program
+    after: Trained | None = None  # a whole one with the script; None: it did not reach its end on all ranks
+    error: Error | None = None

@@ -8,6 +8,7 @@ from grader.checks import (
     allreduce,
     elastic,
     evaluator,
+    faster,
     horovod,
     launch_script,
     multi_worker,
@@ -29,6 +30,7 @@ from tests.grader.checks.made_up import find, of, rows
 from tests.grader.checks.made_up_allreduce import ALLREDUCE
 from tests.grader.checks.made_up_coordinator import COORDINATOR, chief, ended_early
 from tests.grader.checks.made_up_evaluator import EVALUATOR, FAILED, NOTHING, WAITED, late
+from tests.grader.checks.made_up_faster import FASTER
 from tests.grader.checks.made_up_horovod import ERROR, HOROVOD, ORDER, batch, epoch, first, fit, rank, runs, second
 from tests.grader.checks.made_up_hosts import ELASTIC, JOB, LAUNCH, of_ranks
 from tests.grader.checks.made_up_prediction import PREDICTION
@@ -50,6 +52,7 @@ SUITES = {
     "elastic": (ELASTIC, elastic.part.checks),
     "allreduce": (ALLREDUCE, allreduce.part.checks),
     "prediction": (PREDICTION, prediction.part.checks),
+    "faster": (FASTER, faster.part.checks),
 }
 every_suite = pytest.mark.parametrize(("made", "checks"), SUITES.values(), ids=SUITES)
 

@@ -13,7 +13,7 @@ def idle_share(
     prefetch: int = 0,
     parallel: int = 1,
     slow: float = 0.0,
-    batches: int = 48,
+    batches: int = 24,
 ) -> float:
     """Return the share of its time that the GPU is idle, after a few batches that do not count.
 

@@ -5,6 +5,7 @@ with hosts.up(2, slots=1, rate="100mbit") as cluster:
 """
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ from course.hosts.layout import DATA, PREFIX
 
 RATE = "100mbit"
 IMAGES, EPOCHS = 1500, 2
-TARGET = 1.17  # test loss that step 6's program reaches with WHOLE: the mean of several runs
-TOLERANCE = 0.1  # by which a loss may be larger: some four standard deviations of these runs
+TARGET = 1.17  # test loss that step 6's program reaches with WHOLE: the mean of three runs, from 1.16 to 1.17
+TOLERANCE = 0.1  # by which a loss may be larger: correct programs differ from run to run by 0.02 or so
 SHARE = 1 / 3  # of step 6's communication: at most so much is asked for
 FASTER = 1.5  # times as fast as step 6's program, likewise at least
 BETA = 8 / 100e6  # seconds per byte
@@ -30,7 +31,7 @@ WHOLE = *NETWORK, "--train-samples", str(IMAGES), "--test-samples", "1000", "--e
 SHORT = *NETWORK, "--train-samples", "640", "--test-samples", "250", "--epochs", "1"  # to know what an image costs
 FOLDER = Path("/shared/seen")  # as hosts see it
 TIMELINE = "timeline.json"
-LIMIT = 240  # seconds
+LIMIT = 300  # seconds
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,16 @@ def measure(cluster: Cluster, program: str | Path, arguments: Sequence[str]) -> 
         arguments: WHOLE or SHORT.
 
     Raises:
-        HostsError: it failed, and the message has its output.
+        HostsError: it failed or did not end, and the message has its output.
     """
     folder = empty_folder(cluster)
     before = cluster.received(cluster.hosts[1])["eth0"]
-    done = cluster.run(
-        command(cluster, program, arguments), say=lambda line: None, variables=variables(), timeout=LIMIT
-    )
+    try:
+        done = cluster.run(
+            command(cluster, program, arguments), say=lambda line: None, variables=variables(), timeout=LIMIT
+        )
+    except subprocess.TimeoutExpired as late:
+        raise HostsError(f"{Path(program).name} did not end within {LIMIT} s:\n{late.output[-3000:]}") from None
     if done.returncode:
         raise HostsError(f"{Path(program).name} ends with status {done.returncode}:\n{done.stdout[-3000:]}")
     return read(folder, cluster.received(cluster.hosts[1])["eth0"] - before)

@@ -106,5 +106,6 @@ def repaired(runs: Runs[NoFacts], expected: Runs[NoFacts], source: Source) -> Fi
     failure = report.first_failure
     said = failure.message if failure else "the judge reached no verdict"
     if report.status == "failed":
-        return Finding(seen=f"The program is not mended yet: {said}", expected="it passes the check of its step")
+        seen, _, expected = said.removesuffix(".").partition(". Expected: ")
+        return Finding(seen=f"The mended program: {seen}", expected=expected or "it passes the check of its step")
     return Unclear(seen=said)

@@ -18,7 +18,7 @@ from grader.report.html import COLOURS
 from grader.report.marks import MARKS
 from grader.terms.findings import counted
 
-DEMO = "somebody else"  # whose fault is shown without a name
+DEMO = "another learner"  # whose fault is shown without a name
 SEEDS = 1_000_000
 MARK = "# What you have changed in the program, as hand_in() writes it:\n"
 

@@ -1,8 +1,9 @@
 """Compare what a job did with what is true after every right repair of its case."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from course.hunt.cases import Case
+from course.hunt.cases import Case, Proof
 from grader.checks import on_hosts
 from grader.terms.job import Result
 from grader.terms.watched_facts import HuntFacts
@@ -25,25 +26,24 @@ def missing(case: Case, ended: Result, facts: HuntFacts) -> str:
         return f"The job ends with exit status {ended.exit}. {wanted}"
     if not facts.result:
         return f"The job ends without a result. {wanted}"
-    for name, value in {**case.proof.equal, **case.proof.at_most, **case.proof.at_least}.items():
-        if not _holds(case, name, facts.result.get(name)):
-            shown = f"{facts.result.get(name)}"[:100]
-            return f"The job ends with {name.replace('_', ' ')}: {shown}, not {_limit(case, name, value)}."
+    for name, limit in _broken(case.proof, facts.result):
+        shown = f"{facts.result.get(name)}"[:100]
+        return f"The job ends with {name.replace('_', ' ')}: {shown}, not {limit}."
     return ""
 
 
-def _holds(case: Case, name: str, value: Any) -> bool:
-    """Return whether a field of the result has the value that it has to have."""
-    assert case.proof
-    if name in case.proof.equal:
-        return bool(value == case.proof.equal[name])
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return bool(value <= case.proof.at_most.get(name, value) and value >= case.proof.at_least.get(name, value))
+def _broken(proof: Proof, result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each field of a result that has not the value that it has to have, and that value in words."""
+    for name, value in proof.equal.items():
+        if result.get(name) != value:
+            yield name, f"{value}"
+    for name, most in proof.at_most.items():
+        if not (_is_number(result.get(name)) and result[name] <= most):
+            yield name, f"at most {most:g}"
+    for name, least in proof.at_least.items():
+        if not (_is_number(result.get(name)) and result[name] >= least):
+            yield name, f"at least {least:g}"
 
 
-def _limit(case: Case, name: str, value: Any) -> str:
-    assert case.proof
-    if name in case.proof.equal:
-        return f"{value}"
-    return f"at {'most' if name in case.proof.at_most else 'least'} {value:g}"
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

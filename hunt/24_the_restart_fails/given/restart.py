@@ -8,18 +8,24 @@ import sys
 from course.cluster import Cluster
 from course.launch import RunError
 
+FLAGS = {"epochs": 5, "train_samples": 2400, "save_freq": 5, "log_dir": "logs"}
+
+
+def start(workers: Cluster) -> list:
+    """Start both workers."""
+    return [workers.start("worker", index, sys.argv[1], **FLAGS) for index in (0, 1)]
+
+
 with Cluster(worker=2) as workers:
-    for attempt in (1, 2):
-        tasks = [
-            workers.start("worker", index, sys.argv[1], epochs=5, train_samples=2400, save_freq=5, log_dir="logs")
-            for index in (0, 1)
-        ]
-        try:
-            if attempt == 1:
-                workers.await_line(tasks[0], lambda line: line.startswith("Epoch 3/"))
-                workers.kill(tasks[1])
-            workers.wait(timeout=90)
-        except RunError as error:
-            print(error.reason)
-            failed = attempt
-sys.exit(failed == 2)
+    first, second = start(workers)
+    workers.await_line(first, lambda line: line.startswith("Epoch 3/"))
+    workers.kill(second)
+    try:
+        workers.wait()
+    except RunError as error:
+        print(error.reason)
+    start(workers)
+    try:
+        workers.wait(timeout=90)
+    except RunError as error:
+        sys.exit(error.reason)

@@ -36,6 +36,7 @@ from course.figures.restarts import loss_across_restart, restart, restart_costs
 from course.figures.scheduler import job_history, scheduler
 from course.figures.servers import evaluated, roles, variables, worker_steps
 from course.figures.shares import epoch_maps, overlaps, repeated_batches, throughputs
+from course.figures.spans import spans
 from course.figures.staging import read_times, staged_run, staging
 from course.figures.timeline import ranks_over_time, read_timeline, timeline_variables
 from course.figures.workers import cut_batch, one_backup, shared_out, steps_across_restart, told_until
@@ -93,6 +94,7 @@ __all__ = [
     "shared_epoch",
     "shared_out",
     "side_by_side",
+    "spans",
     "speedup",
     "staged_run",
     "staging",

@@ -11,6 +11,7 @@ course.figures.spans() draws them.
 
 import contextlib
 import json
+import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -97,7 +98,7 @@ def as_text(spans: Sequence[Span], moment: float = 0.02) -> str:
         spans: of which those of the first COLUMNS moments are shown.
         moment: seconds.
     """
-    columns = range(min(COLUMNS, int(max(span.end for span in spans) / moment) + 1))
+    columns = range(min(COLUMNS, math.ceil(max(span.end for span in spans) / moment)))
     lines = []
     for rank in sorted({span.rank for span in spans}):
         own = [span for span in spans if span.rank == rank]

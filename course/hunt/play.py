@@ -67,6 +67,9 @@ def _run_on_hosts(case: Case, say: Say) -> None:
             done = there.run(command(case), timeout=job.seconds, say=take, variables=job.variables)
         except subprocess.TimeoutExpired:
             raise RunError(f"The job did not end within {job.seconds} s.") from None
+        finally:
+            for made in (there.shared / "job").glob("*.json"):  # timelines
+                shutil.copy(made, ".")
     if done.returncode:
         raise RunError(f"The job ended with exit status {done.returncode}.")
 

@@ -106,6 +106,6 @@ def repaired(runs: Runs[NoFacts], expected: Runs[NoFacts], source: Source) -> Fi
     failure = report.first_failure
     said = failure.message if failure else "the judge reached no verdict"
     if report.status == "failed":
-        seen, _, expected = said.removesuffix(".").partition(". Expected: ")
-        return Finding(seen=f"The mended program: {seen}", expected=expected or "it passes the check of its step")
+        seen, _, wanted = said.removesuffix(".").partition(". Expected: ")
+        return Finding(seen=f"The mended program: {seen}", expected=wanted or "it passes the check of its step")
     return Unclear(seen=said)

@@ -13,8 +13,8 @@ from course import steps
 from course.hunt import edits
 from course.hunt.cases import Case
 from course.hunt.edits import Edit
-from grader.checks import answer_file
-from grader.hunt import diagnosing, drawn
+from grader.checks import answer_file, diagnosed
+from grader.mutants import drawn
 from grader.reading.form import Form
 from grader.reading.parsing import Enclosed, Source
 from grader.terms.facts import NoFacts
@@ -74,7 +74,7 @@ def _diagnosed(name: str, judge: Callable[[Any, Case], tuple[bool, str]], answer
 )
 def line(runs: Runs[NoFacts], expected: Runs[NoFacts], source: Source) -> Finding | None:
     """The diagnosis names the line with the fault."""
-    return _diagnosed("line", diagnosing.line, source)
+    return _diagnosed("line", diagnosed.line, source)
 
 
 @part.check(
@@ -85,7 +85,7 @@ def line(runs: Runs[NoFacts], expected: Runs[NoFacts], source: Source) -> Findin
 )
 def cause(runs: Runs[NoFacts], expected: Runs[NoFacts], source: Source) -> Finding | None:
     """The diagnosis names the kind of mistake."""
-    return _diagnosed("cause", diagnosing.cause, source)
+    return _diagnosed("cause", diagnosed.cause, source)
 
 
 @part.check(

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from course.hunt import desk
 from course.hunt.cases import DIAGNOSIS, Case
-from grader.hunt import diagnosing, repair
+from grader.checks import diagnosed
+from grader.hunt import repair
 from grader.runner.pool import Pool
 from grader.terms.report import Outcome
 
@@ -65,7 +66,7 @@ def check(case: Case, pool: Pool, begins: Callable[[str], object] = lambda clust
         NoScriptError: the diagnosis is not valid TOML.
     """
     known = desk.progress(case)
-    verdict = Verdict(case, known.hints, diagnosing.judge(case.work / DIAGNOSIS, case))
+    verdict = Verdict(case, known.hints, diagnosed.judge(case.work / DIAGNOSIS, case))
     verdict.repair = repair.judge(case.work / case.script, case, pool, begins)
     if verdict.repair.status != "error":
         known.diagnosis = max(known.diagnosis, sum(each.points for each in verdict.diagnosis))

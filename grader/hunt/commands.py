@@ -15,8 +15,9 @@ from course.hunt import cases, desk, play, tickets
 from course.hunt.cases import DIAGNOSIS, Case
 from course.internal import namespaces
 from course.internal.failures import RunError
-from grader.hunt import drawn, in_terminal, proving
+from grader.hunt import in_terminal, proving
 from grader.hunt.checking import check as check_files
+from grader.mutants import drawn
 from grader.reading.parsing import NoScriptError, UnreadableError
 from grader.runner.pool import NoVerdictError, Pool
 from grader.sandbox import policy

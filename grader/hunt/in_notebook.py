@@ -11,7 +11,8 @@ from course.hunt import desk, edits, play
 from course.hunt.cases import DIAGNOSIS
 from course.internal.failures import RunError
 from course.internal.waiting import Waiting
-from grader.hunt import checking, drawn, in_terminal, proving
+from grader.hunt import checking, in_terminal, proving
+from grader.mutants import drawn
 from grader.notebook import pool
 from grader.reading.parsing import NoScriptError, UnreadableError
 from grader.report.html import COLOURS

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from course import steps
 from course.hunt.cases import STEP_COMMENT, Case
-from grader.hunt import drawn
 from grader.judge import judge
-from grader.mutants import Mutant
+from grader.mutants import Mutant, drawn
 from grader.runner.pool import NoVerdictError, Pool
 
 Begins = Callable[[str], object]

@@ -1,7 +1,7 @@
 """A row of the corpus of the hunt: a file that a learner could hand in as a repair, and whether it is one.
 
-The modules repairs_<part> hold the rows, as small edits of the broken program, in REPAIRS. The broken program itself and
-its undoing need no rows: see tests/grader/hunt/test_repairs.py.
+The modules repairs_<part> hold the rows, as small edits of the broken program, in REPAIRS. The broken program itself
+and its undoing need no rows: see benchmarks/repairs.py.
 """
 
 from collections.abc import Callable

@@ -33,6 +33,7 @@ def test_the_file_browser_of_learners_hides_the_course_s_own_programs():
     hidden = {glob for glob in settings["ContentsManager"]["hide_globs"] if "*" not in glob and glob != "__pycache__"}
     tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines()
     outermost = {name.partition("/")[0] for name in tracked if not name.startswith(".")}
-    assert outermost - hidden == {"LICENSE", "README.md", "data", "docs", "notebooks", "solutions"}
+    assert outermost - hidden == {"LICENSE", "README.md", "data", "docs", "hunt", "notebooks", "solutions"}
+    # A name is hidden anywhere, so hunt/, which has the tickets' causes, would hide notebooks/hunt/ with it.
     inside = {Path(name) for name in tracked if name.startswith(("data/", "docs/", "notebooks/", "solutions/"))}
     assert {path.name for path in inside if hidden & {*path.parts}} == {"recorded.json"}, "names are hidden anywhere"

@@ -15,7 +15,7 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_the_readme_lists_the_steps_in_their_order_and_says_how_long_the_parts_take():
-    listed = re.findall(r"^\| (\w+|Capstone \d) \| ([^|]*) \| [^|]* \|$", README, re.M)
+    listed = re.findall(r"^\| (\w+|(?:Capstone|Drill) \d) \| ([^|]*) \| [^|]* \|$", README, re.M)
     assert listed == [(step.short_label.capitalize(), step.title) for step in steps.in_order()]
     times = [progress.hours(of_part).removesuffix(" hours") for _, of_part in steps.by_part()]
     total = progress.hours(STEPS)

@@ -3,7 +3,8 @@
 import pytest
 
 from course.hunt import cases
-from grader.hunt import drawn, proving
+from grader.hunt import proving
+from grader.mutants import drawn
 from grader.runner.pool import Pool
 
 

@@ -36,9 +36,14 @@ class Hunt:
         self._case = drawn.find(number)
         desk.start(self._case)
 
+    @property
+    def folder(self) -> Path:
+        """Where the learner's files are, and the timelines that the job has written."""
+        return self._case.work
+
     def run(self) -> None:
         """Run the job with the learner's files."""
-        self._play(self._case.work)
+        self._play(self.folder)
 
     def _play(self, folder: Path) -> None:
         try:

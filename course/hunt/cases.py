@@ -62,7 +62,7 @@ class Fault(Struct, forbid_unknown_fields=True):
     """Something that happens to a host.
 
     Attributes:
-        do: a method of course.hosts.cluster.Cluster: pull_cable, slow, fill_disk, hide_shared or kill.
+        do: a method of course.hosts.cluster.Cluster: pull_cable, slow, fill_disk, hide_shared, kill or revive.
         host: its name.
         rate: for slow.
         when: a passage of what the job prints, after which it happens; without one, before the job starts.

@@ -62,9 +62,7 @@ REPAIRS: list[Repair] = [
     repairs(18, "both in a dictionary", in_ci=True)(
         (_LEFT, '    **{"initial_epoch": initial_epoch, "epochs": args.epochs},\n')
     ),
-    fails(18, "the epoch to begin with, and those that are left")(
-        (_LEFT, f"{_LEFT}    initial_epoch=initial_epoch,\n")
-    ),
+    fails(18, "all epochs again")((_LEFT, "    epochs=args.epochs,\n")),
     # 19: the optimizer begins anew
     repairs(19, "the model loaded with its optimizer")(
         ("        model.load_weights(file.name)\n", "        return hvd.load_model(file.name)\n"),
@@ -80,7 +78,8 @@ REPAIRS: list[Repair] = [
     fails(19, "the step counter alone")(
         (
             "        model.load_weights(file.name)\n",
-            "        model.load_weights(file.name)\n        opt.iterations.assign(epoch * steps_of(train_iter))\n",
+            "        model.load_weights(file.name)\n"
+            "        model.optimizer.iterations.assign(epoch * steps_of(train_iter))\n",
         )
     ),
     # 20: rank 0 alone loads

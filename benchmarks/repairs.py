@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.progress import track
 
-from course.hunt.cases import Case, cases
+from course.hunt.cases import NOTHING, Case, cases
 from grader.hunt import repair
 from grader.runner.pool import Pool
 from tests.corpus.repairs import REPAIRS
@@ -15,8 +15,8 @@ def measure() -> dict:
     """Return {"files", "right", "wrong": {name of a file that is judged wrongly: the judge's message}}."""
     files = [(each.case, each.name, each.text(), each.right) for each in REPAIRS]
     for case in cases().values():
-        files.append((case, "as in the ticket", case.broken, not case.changes))
-        files += [(case, "undone", case.works, True)] if case.changes else []
+        files.append((case, "as in the ticket", case.broken, NOTHING in case.diagnosis.who))
+        files.append((case, "undone", case.works, True))
     wrong = {}
     with Pool() as pool, tempfile.TemporaryDirectory() as folder:
         for case, name, text, right in track(files, description="judging repairs"):

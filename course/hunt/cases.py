@@ -129,7 +129,7 @@ class Case(Struct, forbid_unknown_fields=True):
         difficulty: 1 to 3.
         known_from: public issues with this fault, such as horovod#403.
         script: the name of the learner's file.
-        changes: what breaks the program; none where nothing is wrong.
+        changes: what breaks the program, or what worries the colleague where nothing is wrong.
         diagnosis: the right one.
         causes: to choose from.
         hints: three, each of which costs a point.
@@ -211,6 +211,8 @@ class Case(Struct, forbid_unknown_fields=True):
     @property
     def lines(self) -> set[int]:
         """The lines of the broken program that name the fault; empty where nothing is wrong."""
+        if NOTHING in self.diagnosis.who:
+            return set()
         broken = self.broken.splitlines()
         found = {number for number, line in enumerate(broken, 1) if any(text in line for text in self.diagnosis.at)}
         matcher = difflib.SequenceMatcher(a=self.works.splitlines(), b=broken, autojunk=False)
@@ -228,8 +230,8 @@ class Case(Struct, forbid_unknown_fields=True):
         """Return the empty diagnosis.toml."""
         wide = max(map(len, self.causes)) + 2
         asked = {
-            "who": f'the rank, worker or host that the fault is on, such as "rank 1"; "all", or "{NOTHING}"',
-            "line": f'the line of {self.script} with the fault, such as 12; "{NOTHING}" if nothing is wrong',
+            "who": 'a rank, host or task, such as "rank 1", "ranks 1 and 2", "node2" or "evaluator"; "all"; or "none"',
+            "line": f'the line of {self.script} with the fault, such as 12; "{NOTHING}" if it is not in this file',
             "cause": "one of these:",
         }
         lines = [f"# {self.label.capitalize()}: {self.title}"]

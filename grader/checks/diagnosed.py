@@ -41,23 +41,30 @@ def _told(name: str, status: OutcomeStatus, message: str) -> Outcome:
 
 def _who(value: Any, case: Case) -> tuple[bool, str]:
     right = _plain(value) in map(_plain, case.diagnosis.who)
-    return right, "Correct." if right else f"The fault is not on {str(value)[:60]}."
+    return right, "Correct." if right else f"Not so: {str(value)[:60]}. What does each of them do?"
 
 
 def _plain(value: object) -> str:
-    """Return a name as it is compared: "Rank 1" and 1 are rank1, and "all ranks" is all."""
-    text = re.sub(r"[^a-z0-9]", "", str(value).lower())
+    """Return a name as it is compared: "Rank 1" and 1 are rank1, "ranks 2, 1" is rank1+2, and "all ranks" is all."""
+    words = re.findall(r"[a-z]+|\d+", str(value).lower())
+    if set(words) - {"rank", "ranks", "and", "on", "the"} == {word for word in words if word.isdecimal()} != set():
+        return "rank" + "+".join(sorted({word for word in words if word.isdecimal()}, key=int))
+    text = re.sub(r"^host(?=[a-z])", "", "".join(words))
     text = re.sub(r"^(?:the|on|only)(?=\w)", "", text)
-    if re.fullmatch(r"(?:all|every|each)(?:of)?(?:the)?(?:rank|worker|host|process|node|task)?(?:s|es)?", text):
+    if re.fullmatch(
+        r"(?:all|every|each)(?:of)?(?:the)?(?:rank|worker|host|process|node|task)?(?:s|es)?|(?:ranks|workers|hosts|nodes|processes|tasks)",
+        text,
+    ):
         return "all"
-    return f"rank{text}" if text.isdecimal() else text
+    return text
 
 
 def line(value: Any, case: Case) -> tuple[bool, str]:
     """Return whether this is a line with the fault, and what is said of it."""
     lines = case.lines
-    if _plain(value) == NOTHING:
-        return not lines, "Correct." if not lines else "Something is wrong in the file."
+    if _plain(value) == NOTHING:  # a cable is in no file
+        right = not lines or (case.proof is not None and bool(case.job.faults))
+        return right, "Correct." if right else "Something is wrong in the file."
     number = form.line_of(value)
     if number is None:
         return False, f"{str(value)[:60]} is no line."

@@ -146,15 +146,9 @@ REPAIRS: list[Repair] = [
     ),
     # 13: nothing is wrong
     repairs(13, "a comment", in_ci=True)(
-        ("callbacks = []\n", "# Losses are those of each rank's own images.\ncallbacks = []\n")
+        ("callbacks.append(PrintLosses())\n", "callbacks.append(PrintLosses())  # of each rank's own images\n")
     ),
-    repairs(13, "the losses of all ranks, averaged for the report")(
-        (
-            "callbacks.append(hvd.callbacks.BroadcastGlobalVariablesCallback(0))\n",
-            "callbacks.append(hvd.callbacks.BroadcastGlobalVariablesCallback(0))\n"
-            "callbacks.append(hvd.callbacks.MetricAverageCallback())\n",
-        )
-    ),
+    repairs(13, "the losses are no longer printed")(("callbacks.append(PrintLosses())\n", "")),
     fails(13, "the same images on all ranks")(
         ("y_train, batch_size=args.batch_size)", "y_train, batch_size=args.batch_size, shuffle=False)")
     ),

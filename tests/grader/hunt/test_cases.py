@@ -22,7 +22,7 @@ def test_there_are_cases_of_all_parts_and_kinds():
     assert {case.part for case in CASES} == {part.title for part in steps.PARTS if part.first < steps.CAPSTONE}
     of_environment = [case for case in CASES if not case.script.endswith(".py") or case.job.faults]
     assert len(of_environment) >= len(CASES) / 3
-    assert any(not case.changes for case in CASES), "there is no false alarm"
+    assert any(cases.NOTHING in case.diagnosis.who for case in CASES), "there is no false alarm"
     assert max(Counter(case.title for case in CASES).values()) == 1
 
 
@@ -53,8 +53,8 @@ def test_a_case_has_what_a_learner_needs(case):
 @each_case
 def test_a_broken_program_is_valid_and_has_no_note_of_the_course(case):
     broken = case.broken
-    assert (broken != case.works) == bool(case.changes)
-    assert bool(case.lines) == bool(case.changes)
+    assert broken != case.works
+    assert bool(case.lines) == (cases.NOTHING not in case.diagnosis.who)
     assert not re.search(r"# (?:TODO: )?Step \d", broken)
     if case.script.endswith(".py"):
         ast.parse(broken)
@@ -81,13 +81,18 @@ def test_a_case_has_three_repairs_and_two_tries_that_are_none(case):
     rows = [row for row in REPAIRS if row.number == case.number]
     assert sum(row.right for row in rows) >= 2, "besides its undoing"
     assert sum(not row.right for row in rows) >= 1, "besides the file as it is"
-    texts = [case.broken, *(row.text() for row in rows), *([case.works] if case.changes else [])]
+    texts = [case.broken, case.works, *(row.text() for row in rows)]
     assert len(set(texts)) == len(texts)
 
 
 @pytest.mark.parametrize("answer", ["rank 1", "Rank 1", "1", "rank1", "on rank 1"])
 def test_a_rank_may_be_named_in_several_ways(answer):
     assert diagnosed._plain(answer) == "rank1"
+
+
+@pytest.mark.parametrize("answer", ["ranks 1 and 2", "rank 2, rank 1", "1 and 2", [1, 2]])
+def test_several_ranks_may_be_named_in_several_ways(answer):
+    assert diagnosed._plain(answer) == "rank1+2"
 
 
 @pytest.mark.parametrize("answer", ["all", "All ranks", "every rank", "all of the ranks", "each worker"])

@@ -18,7 +18,7 @@ from grader.mutants import drawn
 from grader.reading.form import Form
 from grader.reading.parsing import Enclosed, Source
 from grader.terms.facts import NoFacts
-from grader.terms.findings import Finding, Unclear
+from grader.terms.findings import Finding, Unclear, seen_and_expected
 from grader.terms.runs import Runs
 
 STEP = steps.get("drill 1")
@@ -106,6 +106,6 @@ def repaired(runs: Runs[NoFacts], expected: Runs[NoFacts], source: Source) -> Fi
     failure = report.first_failure
     said = failure.message if failure else "the judge reached no verdict"
     if report.status == "failed":
-        seen, _, wanted = said.removesuffix(".").partition(". Expected: ")
+        seen, wanted = seen_and_expected(said)
         return Finding(seen=f"The mended program: {seen}", expected=wanted or "it passes the check of its step")
     return Unclear(seen=said)

@@ -46,6 +46,12 @@ class Unclear(Finding):
         return f"Needs manual review: {super().message}"
 
 
+def seen_and_expected(message: str) -> tuple[str, str]:
+    """Return what a Finding with this message says was seen, and what was expected; "" where it does not say that."""
+    seen, _, expected = message.removesuffix(".").partition(". Expected: ")
+    return seen, expected
+
+
 def not_until(what: str) -> str:
     """Return the message of a check that is not judged before something else passes."""
     return f"Not checked until {_ended(what)}"

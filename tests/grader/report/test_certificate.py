@@ -60,7 +60,7 @@ def test_a_check_of_one_s_own_file_is_kept_if_it_passes(status, keeps, tmp_path,
     monkeypatch.setattr(
         notebook, "judge", lambda script, number, pool, begins: checked(number, str(script), status, Report)
     )
-    monkeypatch.setattr(notebook, "_pool", lambda: None)
+    monkeypatch.setattr(notebook, "pool", lambda: None)
     monkeypatch.setattr(notebook, "_keep", kept.append)
     monkeypatch.setattr(notebook.progress, "keep", lambda *result: None)
     for typed in ("capstone_1", "capstone 1"):

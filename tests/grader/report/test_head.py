@@ -67,7 +67,7 @@ def test_a_file_that_cannot_be_read_has_no_head(tmp_path):
 
 
 def test_a_notebook_shows_the_head_before_the_checks(script, monkeypatch):
-    monkeypatch.setattr(notebook, "_pool", lambda: None)
+    monkeypatch.setattr(notebook, "pool", lambda: None)
     passed = Report(2, str(script), "passed", checks=[OUTCOME])
     monkeypatch.setattr(notebook, "judge", lambda path, step, pool, begins: passed)
     kept = []

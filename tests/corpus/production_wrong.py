@@ -455,6 +455,9 @@ _WRONG_10 = (
         ("    initial_epoch=initial_epoch,\n", "    initial_epoch=initial_epoch and initial_epoch + 1,\n")
     ),
     wrong(10, "fit not told the epoch")(("    initial_epoch=initial_epoch,\n", "")),
+    wrong(10, "as many epochs as are left", check="goes_on")(
+        ("    epochs=args.epochs,\n", "    epochs=args.epochs - initial_epoch,\n")
+    ),
     wrong(10, "always from the start")((RESUME, "initial_epoch = 0\n")),
     wrong(10, "the oldest checkpoint")(("range(args.epochs, 0, -1)", "range(1, args.epochs + 1)")),
     wrong(10, "saved at the end of training alone", check="saved_each_epoch")(

@@ -178,6 +178,13 @@ def goes_on(runs: HorovodRuns, expected: HorovodRuns, source: Source) -> Finding
     began = {rank.number: rank.facts.fits[0].initial_epoch for rank in after if rank.facts.fits}
     wrong = [epoch for epoch in began.values() if epoch not in (newest, original)]
     if not wrong and len({*began.values()}) < 2:
+        done = next((rank for rank in after if rank.facts.fits and not (rank.facts.fits[0].epochs or rank.error)), None)
+        if done and not done.exit:
+            return Finding(
+                seen=f"Started again, training ends without an epoch ({done.where})",
+                expected=f"epoch {newest + 1} and those after it",
+                hint="The argument epochs of fit() is the number of the last epoch, not how many are left.",
+            )
         return _idle(after)
     fit = next((rank.facts.lines["fit"] for rank in after if "fit" in rank.facts.lines), None)
     begins = listed([f"epoch {epoch + 1} on rank {number}" for number, epoch in began.items()])

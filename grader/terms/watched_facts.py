@@ -225,4 +225,5 @@ class FasterFacts(Struct, forbid_unknown_fields=True):
 
     before: Trained | None = None  # a short training with step 6's program
     after: Trained | None = None  # a whole one with the script; None: it did not reach its end on all ranks
+    busy: bool = False  # whether other programs took so much of the machine that its seconds prove nothing
     error: Error | None = None

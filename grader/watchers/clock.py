@@ -40,6 +40,11 @@ class Clock:
         had, lost = self._read()
         return 1 + lost / had if had else 1
 
+    @property
+    def busy(self) -> bool:
+        """Whether the machine is so busy with other programs that seconds prove nothing."""
+        return self.slowdown > 1 + STARVED
+
     def until(self, true: Callable[[], bool]) -> bool:
         """Wait until something is true, and return whether it is: False where the limit comes first.
 
@@ -67,7 +72,7 @@ class Clock:
         Raises:
             HostsError: it is.
         """
-        if self.slowdown > 1 + STARVED:
+        if self.busy:
             raise HostsError("The machine is too busy with other programs to run hosts on it. Try again later.")
 
     def _read(self) -> tuple[float, float]:

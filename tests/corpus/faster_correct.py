@@ -52,7 +52,7 @@ _TF_DATA = """    tf.data.Dataset.from_generator(
 
 
 CORRECT = (
-    right(24, "the solution of step 24", in_ci=True)(),
+    right(24, "the solution of step 24")(),
     right(24, "16 bits, and a batch twice as large with twice the rate", base=BEFORE)((PLAIN, FP16), times(2, 2)),
     right(24, "the mean of both batches, and twice the rate")(accumulated(2, _AVERAGED), times(1, 2)),
     right(24, "a flag for the accumulation")(

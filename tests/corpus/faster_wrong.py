@@ -21,12 +21,12 @@ _UNUSED = f"{WRAPPED.replace('opt = ', 'faster = ')}opt = hvd.DistributedOptimiz
 _ONLY_LAST = f"for layer in model.layers[:-1]:\n    layer.trainable = False\n{WRAPPED}"
 
 WRONG = (
-    wrong(24, "nothing done at step 24", base=BEFORE, check="communication", in_ci=True)(),
+    wrong(24, "nothing done at step 24", base=BEFORE, check="communication")(),
     wrong(24, "16 bits alone", base=BEFORE, check="communication")((PLAIN, FP16)),
     wrong(24, "two batches per exchange alone", check="communication")(accumulated(2)),
     wrong(24, "a batch twice as large alone", base=BEFORE, check="communication")(times(2, 2)),
     wrong(24, "the compressed optimizer is not used", check="communication")((WRAPPED, _UNUSED)),
-    wrong(24, "the mean of four batches at the same rate", check="target", in_ci=True)(accumulated(4, _HALF + _MEAN)),
+    wrong(24, "the mean of four batches at the same rate", check="target")(accumulated(4, _HALF + _MEAN)),
     wrong(24, "the mean of eight batches at the same rate", check="target")(accumulated(8, _HALF + _MEAN)),
     wrong(24, "a batch four times as large at the same rate", base=BEFORE, check="target")(times(4, 1)),
     wrong(24, "a batch sixteen times as large", base=BEFORE, check="target")(times(16, 16)),
@@ -34,7 +34,7 @@ WRONG = (
     wrong(24, "a rate thirty times as large", check="target")(times(1, 30)),
     wrong(24, "only the last layer is trained", check="target")((WRAPPED, _ONLY_LAST)),
     wrong(24, "no evaluation", check="target")((EVALUATE, "")),
-    wrong(24, "no exchange", check="together", in_ci=True)((WRAPPED, "")),
+    wrong(24, "no exchange", check="together")((WRAPPED, "")),
     wrong(24, "no common start", check="together")((BROADCAST, "")),
     wrong(24, "images that come too late", check="time")((BATCHES, _SLOW)),
     wrong(24, "no module of this name", fails=0)(("from course import data\n", "from course import datas\n")),

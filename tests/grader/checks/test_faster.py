@@ -4,7 +4,7 @@ import pytest
 
 from course.faster.training import TARGET, TOLERANCE
 from grader.checks import faster as checks
-from tests.grader.checks.made_up_faster import FASTER, NAME, after
+from tests.grader.checks.made_up_faster import FASTER, NAME, after, trained
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,15 @@ def test_other_ways_to_the_target_pass(check, values):
 def test_a_busy_machine_may_slow_the_second_training(seconds, communication, passes):
     found = FASTER.find(checks.time, after(seconds=seconds, communication=communication))
     assert (found is None) == passes
+
+
+@pytest.mark.parametrize(("images", "passes"), [(3000, True), (6000, False)])
+def test_seconds_of_a_machine_that_is_far_too_busy_do_not_count(images, passes):
+    def busy(runs):
+        facts = runs.clusters[NAME][0].facts
+        facts.after, facts.busy = trained(seconds=60.0, images=images), True
+
+    assert (FASTER.find(checks.time, busy) is None) == passes
 
 
 def test_a_training_that_does_not_reach_its_end_is_not_judged_further():

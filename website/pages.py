@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from course import steps
-from course.hunt.cases import WORK
 from course.steps import ROOT, Step
 from website import contents
 
@@ -15,6 +14,7 @@ from website import contents
 COPIED = ("docs", "grader", "benchmarks", "solutions")
 ALONE = ("CONTRIBUTING.md", "CHANGELOG.md")
 UNUSED = shutil.ignore_patterns("__pycache__", "answers", ".*")
+HUNT = "hunt"  # the folder of pages that are no step's
 FRONT = Path(__file__).parent / "front.md"
 NOT_RUN = "```{note}\nThis lesson was not run when the site was built, so its outputs are missing.\n```"
 
@@ -31,9 +31,9 @@ def put_together(executed: Path, tree: Path) -> list[Step]:
     for name in ALONE:
         shutil.copy(ROOT / name, tree)
     (tree / "notebooks").mkdir()
-    (tree / "notebooks" / WORK.name).mkdir()
-    for page in WORK.glob("*.ipynb"):
-        _write(_orphan(_read(page)), tree / "notebooks" / WORK.name / page.name)
+    (tree / "notebooks" / HUNT).mkdir()
+    for page in (steps.NOTEBOOKS / HUNT).glob("*.ipynb"):
+        _write(_orphan(_read(page)), tree / "notebooks" / HUNT / page.name)
     missing = [step for step in steps.in_order() if not _lesson(step, executed, tree)]
     (tree / "index.md").write_text(FRONT.read_text(encoding="utf-8") + contents.side_bar(), encoding="utf-8")
     (tree / "notebooks" / "index.md").write_text(contents.overview(), encoding="utf-8")

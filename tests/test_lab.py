@@ -97,7 +97,16 @@ def test_a_learner_opens_a_lesson_and_runs_a_cell(address):
         expect(page.get_by_role("heading", name="Distributed training, step by step")).to_be_visible(timeout=60_000)
         link = page.get_by_role("link", name="Average the gradients")  # in the map, before any cell is run
         assert "step_03/step_03.ipynb" in link.get_attribute("href")
-        assert listed(page, url) == {"LICENSE", "README.md", "assignments", "data", "docs", "hunt", "notebooks", "solutions"}
+        assert listed(page, url) == {
+            "LICENSE",
+            "README.md",
+            "assignments",
+            "data",
+            "docs",
+            "hunt",
+            "notebooks",
+            "solutions",
+        }
         page.goto(f"{url}/tree/notebooks/step_03/step_03.ipynb?token=a-token&reset")
         expect(page.get_by_role("heading", name="Step 3: Average the gradients")).to_be_visible(timeout=60_000)
         notebook = page.locator(".jp-Notebook:visible")

@@ -22,7 +22,7 @@ from grader.terms.findings import Finding, Unclear, seen_and_expected
 from grader.terms.runs import Runs
 
 STEP = steps.get("drill 1")
-NAMED = "[seed] and [fault], as the lesson writes them for your name"
+NAMED = "seed and fault, as the lesson writes them for your name"
 
 part = answer_file.part_of(STEP.script)
 

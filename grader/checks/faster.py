@@ -129,7 +129,7 @@ def time(runs: FasterRuns, expected: FasterRuns, source: Source) -> Finding | No
     if ratio >= FASTER or (ratio >= NOISY and predicted >= FASTER):
         return None
     if of(runs, SLOW).facts.busy and after.images <= before.images * training.share(before.images):
-        return None  # the communication is a third, and nothing else can be told from seconds on such a machine
+        return None  # the communication is a third, and seconds of such a machine prove nothing
     return Finding(
         seen=f"All batches take {after.seconds:.1f} s, and with step 6's program {whole:.1f} s: {ratio:.2f} times as "
         f"fast. By its bytes, messages and images, it would be {predicted:.2f} times",

@@ -1,9 +1,11 @@
 """The hunt's command line, up to the check."""
 
+import nbformat
 import pytest
 from click.testing import CliRunner
 
-from course.hunt import cases, desk
+from course.hosts.cluster import forbidden
+from course.hunt import cases, desk, tickets
 from grader.hunt.commands import hunt
 
 
@@ -64,3 +66,19 @@ def test_a_diagnosis_that_is_no_toml_is_told_with_its_file(work):
     done = run("check", 1)
     assert done.exit_code == 1
     assert done.output.startswith("diagnosis.toml: ") or "not valid TOML" in str(done.exception or done.output)
+
+
+def test_each_case_has_a_ticket_in_jupyterlab_and_a_row_that_leads_to_it(work):
+    table = tickets.overview()._repr_markdown_()
+    for case in cases.cases().values():
+        nbformat.validate(nbformat.read(case.work / tickets.NAME, as_version=4))
+        assert f"]({case.name}/{tickets.NAME})" in table
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(forbidden() is not None, reason="no hosts can be made here")
+def test_a_job_runs_with_the_learner_s_file(work):
+    (case,) = (case for case in cases.cases().values() if case.name == "40_four_times_rank_0")
+    assert run("run", case.number).output.count('"ranks": 1') == 4
+    (case.work / case.script).write_text(case.works)
+    assert '"ranks": 4' in run("run", case.number).output

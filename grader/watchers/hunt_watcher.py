@@ -5,6 +5,7 @@ A script may print any result. What a learner wins by that is a pass that they h
 
 import contextlib
 import json
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from grader.terms.watched_facts import HuntFacts
 from grader.watchers.clock import Clock
 from grader.watchers.head_script import HeadScript
 
-LONGEST = 2000  # characters of a result
+LONGEST = 2000  # characters of a line that are read
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,13 @@ def watch(cluster: Cluster, situation: Situation, script: Path, clock: Path) -> 
 
 
 def _result(printed: str) -> dict[str, Any]:
-    """Return the last line that is a JSON object, if there is one."""
+    """Return the JSON object of the last line that has one, if any does.
+
+    Other text may stand beside it: programs on several hosts share one output, and a line and its end may arrive apart.
+    """
     for line in reversed(printed.splitlines()):
-        with contextlib.suppress(ValueError, RecursionError):
-            if line.startswith("{") and len(line) <= LONGEST and isinstance(found := json.loads(line), dict):
-                return found
+        line = line[:LONGEST]
+        for begin in re.finditer("{", line):
+            with contextlib.suppress(ValueError, RecursionError):
+                return json.JSONDecoder().raw_decode(line, begin.start())[0]
     return {}

@@ -31,7 +31,7 @@ WRONG = (
     wrong(24, "a batch four times as large at the same rate", base=BEFORE, check="target")(times(4, 1)),
     wrong(24, "a batch sixteen times as large", base=BEFORE, check="target")(times(16, 16)),
     wrong(24, "a third of the images", check="target")((STEPS, STEPS.replace(" // hvd.size()", " // hvd.size() // 3"))),
-    wrong(24, "a rate thirty times as large", check="target")(times(1, 30)),
+    wrong(24, "a tenth of the rate", check="target")(times(1, 0.1)),
     wrong(24, "only the last layer is trained", check="target")((WRAPPED, _ONLY_LAST)),
     wrong(24, "no evaluation", check="target")((EVALUATE, "")),
     wrong(24, "no exchange", check="together")((WRAPPED, "")),

@@ -1,5 +1,6 @@
 """What is judged alike in all scripts that run on several hosts: how they end, and what their ranks are given."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
@@ -17,6 +18,9 @@ DATA, MANAGEMENT = "eth0", "eth1"  # interfaces
 MPIRUN = "mpirun", "mpiexec", "prterun", "srun"
 ELSEWHERE = 1 / 4  # of the bytes of all tensors: what may travel over another network. MPI by itself uses all networks.
 LAST = 400  # characters of what a script printed last
+_NOTICE = re.compile(
+    r"^-{74}\n\w+ detected that one or more processes exited with non-zero status.*?^-{74}\n", re.M | re.S
+)
 
 
 def cluster(watcher: str, name: str, description: str, hosts: int, reserved: bool = True) -> Watched:
@@ -74,8 +78,11 @@ def failure(ran: Rank[Started], what: str, ended: str, right: str) -> Finding | 
 
 
 def printed(text: str) -> str:
-    """Return a hint with the last lines of a text that was printed, if it has any."""
-    text = text.strip("\0\n ")
+    """Return a hint with the last lines of a text that was printed, if it has any.
+
+    mpirun's notice that a rank has failed is left out: it hides the error that the rank printed before.
+    """
+    text = _NOTICE.sub("", text).strip("\0\n ")
     last = text if len(text) <= LAST else text[-LAST:].partition("\n")[2] or text[-LAST:]
     return f"It printed last: {last}" if last else ""
 

@@ -74,3 +74,12 @@ def test_how_a_training_failed_is_said(ended_for, message):
     ran = runs.clusters[NAME][0]
     ran.facts.after, ran.exit, ran.ended_for = None, 1, ended_for
     assert message in checks.part.ended(runs, 24, 60.0, "").message
+
+
+def test_the_error_of_a_rank_is_shown_in_place_of_mpiruns_notice():
+    line = "-" * 74
+    notice = f"{line}\nprterun detected that one or more processes exited with non-zero status,\nthus …\n{line}\n"
+    runs = FASTER.solved()
+    ran = runs.clusters[NAME][0]
+    ran.facts.after, ran.exit, ran.stdout = None, 1, f"NameError: name 'hvd' is not defined\n{notice}"
+    assert checks.part.ended(runs, 24, 60.0, "").message.endswith("NameError: name 'hvd' is not defined")

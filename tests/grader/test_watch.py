@@ -5,29 +5,48 @@ import sys
 import pexpect
 import pytest
 
+from course.hosts.cluster import forbidden
+from course.hunt import cases
 from course.steps import ROOT, get
 
 pytestmark = pytest.mark.slow
 
 RUNNING = "Your script is running"
 
+HUNT = """
+import sys
+from pathlib import Path
+from course import steps
+steps.NOTEBOOKS = Path(sys.argv[1])  # a learner's own files stay as they are
+from grader.hunt.commands import hunt
+hunt(["watch", sys.argv[2]])
+"""
+
 
 @pytest.fixture
-def watch(tmp_path):
-    """Return a function that begins to watch a file in a terminal, which is closed after the test."""
+def spawned():
+    """Return a function that starts Python in a terminal, which is closed after the test."""
     begun = []
+
+    def spawn(*command):
+        begun.append(pexpect.spawn(sys.executable, list(command), cwd=str(ROOT), timeout=120, encoding="utf-8"))
+        return begun[-1]
+
+    yield spawn
+    for terminal in begun:
+        terminal.close(force=True)
+
+
+@pytest.fixture
+def watch(spawned, tmp_path):
+    """Return a function that begins to watch a file in a terminal."""
 
     def begin(step, text):
         file = tmp_path / f"mine{get(step).solution.suffix}"  # of another name than a learner's own: nothing is kept
         file.write_text(text)
-        command = ["-m", "course", "watch", "--step", str(step), str(file)]
-        terminal = pexpect.spawn(sys.executable, command, cwd=str(ROOT), timeout=120, encoding="utf-8")
-        begun.append(terminal)
-        return terminal, file
+        return spawned("-m", "course", "watch", "--step", str(step), str(file)), file
 
-    yield begin
-    for terminal in begun:
-        terminal.close(force=True)
+    return begin
 
 
 def end(terminal):
@@ -78,3 +97,17 @@ def test_a_step_without_an_exercise_is_refused(watch):
     terminal.expect(pexpect.EOF)
     terminal.close()
     assert terminal.exitstatus == 2
+
+
+@pytest.mark.skipif(forbidden() is not None, reason="no hosts can be made here")
+def test_a_hunt_is_checked_whenever_the_diagnosis_or_the_program_is_saved(spawned, tmp_path):
+    (case,) = (case for case in cases.cases().values() if case.name == "40_four_times_rank_0")
+    terminal = spawned("-c", HUNT, str(tmp_path), str(case.number))
+    terminal.expect("Not solved yet: 0 of 10 points")
+    folder = tmp_path / "hunt" / case.name
+    (folder / case.script).write_text(case.works)
+    terminal.expect("Not solved yet: 5 of 10 points")
+    who, line, cause = case.diagnosis.who[0], min(case.lines), case.diagnosis.cause
+    (folder / cases.DIAGNOSIS).write_text(f'who = "{who}"\nline = {line}\ncause = "{cause}"\n')
+    terminal.expect("Solved: 10 of 10 points")
+    assert end(terminal) == 0

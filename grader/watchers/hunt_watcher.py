@@ -71,7 +71,7 @@ def watch(cluster: Cluster, situation: Situation, script: Path, clock: Path) -> 
 def _result(printed: str) -> dict[str, Any]:
     """Return the JSON object of the last line that has one, if any does.
 
-    Other text may stand beside it: programs on several hosts share one output, and a line and its end may arrive apart.
+    Other text may stand next to it: programs on several hosts share an output, and a line and its end may come apart.
     """
     for line in reversed(printed.splitlines()):
         line = line[:LONGEST]
